@@ -1,0 +1,54 @@
+package archtest
+
+// packages lists every package of the module with its layer. A path that ends in "/..." stands for all below it.
+var packages = map[string]Layer{
+	"internal/ident":     Vocabulary,
+	"internal/block":     Vocabulary,
+	"internal/invalid":   Vocabulary,
+	"internal/tablehash": Vocabulary,
+	"internal/rowjson":   Vocabulary,
+
+	"internal/sql":       Core,
+	"internal/expr":      Core,
+	"internal/decode":    Core,
+	"internal/agg":       Core,
+	"internal/window":    Core,
+	"internal/watermark": Core,
+	"internal/dispatch":  Core,
+	"internal/task":      Core,
+	"internal/spec":      Core,
+	"internal/plan":      Core,
+
+	"services/coordinator/internal/placement": Core,
+
+	"internal/problem":    Platform,
+	"internal/config":     Platform,
+	"internal/lifecycle":  Platform,
+	"internal/telemetry":  Platform,
+	"internal/httpserver": Platform,
+
+	"internal/api/...": Generated,
+	"migrations":       Generated,
+
+	"internal/kafka":   Adapter,
+	"internal/pgtable": Adapter,
+
+	"internal/devstack/...": Wiring,
+	"internal/archtest":     TestOnly,
+}
+
+// coreImports are the packages of the standard library that no core may import: they are I/O, clocks, goroutines and
+// loggers (DESIGN §14). time itself is allowed for its types and the calendar; its clocks are not (coreCalls).
+var coreImports = map[string]string{
+	"net": "I/O", "net/http": "I/O", "os": "I/O", "io/ioutil": "I/O", "context": "deadlines belong to shells", "sync": "a core has one caller",
+	"sync/atomic": "a core has one caller", "log": "cores are silent", "log/slog": "cores are silent", "database/sql": "I/O", "math/rand": "randomness comes in with the event",
+	"math/rand/v2": "randomness comes in with the event", "crypto/rand": "randomness comes in with the event",
+}
+
+// coreCalls are functions that no core may call.
+var coreCalls = map[string]map[string]bool{
+	"time": {"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true, "NewTimer": true, "NewTicker": true, "Tick": true, "LoadLocation": true},
+}
+
+// exceptions: "importer → imported", with the reason.
+var exceptions = map[string]string{}

@@ -1,0 +1,15 @@
+// Package pgtable is a stream's result table in Postgres: its DDL, the check of a table that is already there, the fence,
+// the upsert and the queries over it (DESIGN §9, INTERFACE §3).
+//
+// It owns: how result columns become Postgres columns and back, the unique index on the natural key (NULLS NOT DISTINCT),
+// the columns _cp and _vgroup, the fence rows in schema pondage, the SQL text of all of it. It does not own: when
+// results are written or how failures are retried (the worker's sink), nor what the columns are (package plan).
+//
+// The coordinator uses it when a stream is created (Create refuses another shape by name), the worker to write and to
+// answer queries.
+//
+// Invariants: one statement never touches a key twice (Upsert takes the last row of a key); a write commits only while
+// the fence holds the writer's own stage.
+//
+// Start reading at Table, then Upsert.
+package pgtable

@@ -1,0 +1,81 @@
+package pgtable
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pondage/pondage/internal/block"
+)
+
+// The columns that Pondage adds to a result table.
+const (
+	// CheckpointColumn is the id of the last trigger that the row's sink task had passed; 0 before the first one.
+	CheckpointColumn = "_cp"
+	// VGroupColumn is the vgroup of the row's sink task.
+	VGroupColumn = "_vgroup"
+)
+
+// Table is a result table: where it is, its columns in order and its natural key.
+type Table struct {
+	Schema  string // Postgres schema; "" = the first of the search path
+	Name    string
+	Columns block.Schema
+	Key     []string // names of columns
+}
+
+// ident quotes the table's name.
+func (t *Table) ident() string {
+	if t.Schema == "" {
+		return pgx.Identifier{t.Name}.Sanitize()
+	}
+	return pgx.Identifier{t.Schema, t.Name}.Sanitize()
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
+
+func quoteAll(names []string) string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = quote(n)
+	}
+	return strings.Join(out, ", ")
+}
+
+// pgType is the Postgres type of a column (INTERFACE §3).
+func pgType(t block.Type) string {
+	switch t.Kind {
+	case block.KindBool:
+		return "boolean"
+	case block.KindInt64:
+		return "bigint"
+	case block.KindFloat64:
+		return "double precision"
+	case block.KindDecimal:
+		return "numeric"
+	case block.KindString:
+		return "text"
+	case block.KindTimestamp:
+		return "timestamp with time zone"
+	case block.KindJSON:
+		return "jsonb"
+	case block.KindInvalid:
+	}
+	panic("pgtable: column without a type")
+}
+
+// createSQL returns the statements that make the table. Its unique constraint treats nulls as equal: a null key is one
+// group (trap T35).
+func (t *Table) createSQL() []string {
+	var cols strings.Builder
+	for _, f := range t.Columns {
+		fmt.Fprintf(&cols, "%s %s, ", quote(f.Name), pgType(f.Type))
+	}
+	stmts := []string{fmt.Sprintf("CREATE TABLE %s (%s%s bigint NOT NULL, %s integer NOT NULL)",
+		t.ident(), cols.String(), CheckpointColumn, VGroupColumn)}
+	if len(t.Key) > 0 {
+		stmts = append(stmts, fmt.Sprintf("ALTER TABLE %s ADD UNIQUE NULLS NOT DISTINCT (%s)", t.ident(), quoteAll(t.Key)))
+	}
+	return append(stmts, fmt.Sprintf("CREATE INDEX ON %s (%s)", t.ident(), VGroupColumn))
+}

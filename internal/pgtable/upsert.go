@@ -1,0 +1,167 @@
+package pgtable
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/rowjson"
+)
+
+// Writer upserts result rows into one table.
+type Writer struct {
+	table *Table
+	sql   string
+	key   []int
+	enc   *rowjson.Encoder
+}
+
+// NewWriter returns a writer for the table.
+func NewWriter(t *Table) *Writer {
+	w := &Writer{table: t, sql: t.upsertSQL(), enc: rowjson.NewEncoder(t.Columns)}
+	for _, k := range t.Key {
+		w.key = append(w.key, t.Columns.Index(k))
+	}
+	return w
+}
+
+// upsertSQL takes one array a column, then _cp and _vgroup.
+func (t *Table) upsertSQL() string {
+	var names, arrays, columns, values, updates []string
+	for i, f := range t.Columns {
+		names = append(names, quote(f.Name))
+		columns = append(columns, fmt.Sprintf("c%d", i))
+		// The driver would marshal a text once more if it were sent as json.
+		if f.Type.Kind == block.KindJSON {
+			arrays = append(arrays, fmt.Sprintf("$%d::text[]", i+1))
+			values = append(values, fmt.Sprintf("c%d::jsonb", i))
+		} else {
+			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, pgType(f.Type)))
+			values = append(values, fmt.Sprintf("c%d", i))
+		}
+		if !slices.Contains(t.Key, f.Name) {
+			updates = append(updates, fmt.Sprintf("%s = excluded.%[1]s", quote(f.Name)))
+		}
+	}
+	updates = append(updates, CheckpointColumn+" = excluded."+CheckpointColumn, VGroupColumn+" = excluded."+VGroupColumn)
+	n := len(t.Columns)
+	sql := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, $%d::bigint, $%d::integer FROM unnest(%s) u(%s)",
+		t.ident(), strings.Join(names, ", "), CheckpointColumn, VGroupColumn, strings.Join(values, ", "), n+1, n+2,
+		strings.Join(arrays, ", "), strings.Join(columns, ", "))
+	if len(t.Key) == 0 {
+		return sql
+	}
+	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s", sql, quoteAll(t.Key), strings.Join(updates, ", "))
+}
+
+// Upsert writes the rows of the batches, in order, in one transaction under the fence: the last row of a key wins.
+// cp is the id of the last trigger the sink task has passed.
+//
+// Errors: ErrFenced; otherwise Postgres's.
+func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.CheckpointID, batches []*block.Batch) error {
+	rows := w.lastOfEachKey(batches)
+	if len(rows) == 0 {
+		return nil
+	}
+	args := make([]any, 0, len(w.table.Columns)+2)
+	for c, field := range w.table.Columns {
+		args = append(args, array(field.Type, rows, batches, c))
+	}
+	args = append(args, int64(cp), int32(f.VGroup))
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := f.hold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, w.sql, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), err)
+	}
+	return nil
+}
+
+// rowRef is a row of one of the batches.
+type rowRef struct{ batch, row int32 }
+
+// lastOfEachKey returns the rows to write, one a key, in the order of their last appearance. One statement may not
+// touch a row twice.
+func (w *Writer) lastOfEachKey(batches []*block.Batch) []rowRef {
+	var refs []rowRef
+	seen := map[string]int{}
+	var key []byte
+	dropped := false
+	for b, batch := range batches {
+		for i := range batch.Rows() {
+			ref := rowRef{batch: int32(b), row: int32(i)}
+			if len(w.key) > 0 {
+				key = w.enc.AppendKey(key[:0], batch.Cols, w.key, i)
+				if before, ok := seen[string(key)]; ok {
+					refs[before].row, dropped = -1, true
+				}
+				seen[string(key)] = len(refs)
+			}
+			refs = append(refs, ref)
+		}
+	}
+	if dropped {
+		refs = slices.DeleteFunc(refs, func(r rowRef) bool { return r.row < 0 })
+	}
+	return refs
+}
+
+// array returns column c of the rows in the form that pgx sends as a Postgres array.
+func array(t block.Type, rows []rowRef, batches []*block.Batch, c int) any {
+	switch t.Kind {
+	case block.KindBool:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Bool {
+			return pgtype.Bool{Bool: col.Bool[i], Valid: ok}
+		})
+	case block.KindInt64:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Int8 {
+			return pgtype.Int8{Int64: col.Int[i], Valid: ok}
+		})
+	case block.KindFloat64:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Float8 {
+			return pgtype.Float8{Float64: col.Float[i], Valid: ok}
+		})
+	case block.KindDecimal:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Numeric {
+			return pgtype.Numeric{Int: unscaled(col, i, ok), Exp: -int32(t.Scale), Valid: ok}
+		})
+	case block.KindTimestamp:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Timestamptz {
+			return pgtype.Timestamptz{Time: time.UnixMilli(col.Int[i]).UTC(), Valid: ok}
+		})
+	case block.KindString, block.KindJSON:
+		return fill(rows, batches, c, func(col *block.Column, i int32, ok bool) pgtype.Text {
+			return pgtype.Text{String: string(col.Bytes(int(i))), Valid: ok}
+		})
+	case block.KindInvalid:
+	}
+	panic("pgtable: column without a type")
+}
+
+func unscaled(col *block.Column, i int32, ok bool) *big.Int {
+	if !ok {
+		return nil
+	}
+	return col.Dec[i].BigInt()
+}
+
+func fill[T any](rows []rowRef, batches []*block.Batch, c int, get func(col *block.Column, i int32, ok bool) T) []T {
+	out := make([]T, len(rows))
+	for n, r := range rows {
+		col := batches[r.batch].Cols[c]
+		out[n] = get(col, r.row, !col.IsNull(int(r.row)))
+	}
+	return out
+}
