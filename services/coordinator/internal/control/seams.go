@@ -1,0 +1,125 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// Planner knows what documents mean. It does no I/O; faults of a document are *invalid.Error.
+type Planner interface {
+	// Source checks a source document, JSON or YAML.
+	Source(doc []byte) (SourcePlan, error)
+	// Stream checks a stream document without its source: its form, and the name of the source.
+	Stream(doc []byte) (StreamHead, error)
+	// Plan checks a stream against its source; both documents are canonical.
+	Plan(source, stream []byte) (StreamPlan, error)
+	// Layout lists the tasks and the edges of a stream that reads the given partitions.
+	Layout(source, stream []byte, id ident.StreamID, partitions []ident.Partition) (Layout, error)
+}
+
+// SourcePlan is a checked source.
+type SourcePlan struct {
+	Name  string
+	Doc   json.RawMessage // canonical
+	Topic TopicRef
+}
+
+// StreamHead is a stream document of good form.
+type StreamHead struct {
+	Name   string
+	Source string          // name of the source
+	Doc    json.RawMessage // canonical
+}
+
+// StreamPlan is a stream checked against its source.
+type StreamPlan struct {
+	Topic   TopicRef
+	Start   Position
+	Until   *Position // nil: reads for ever
+	Targets []Target
+}
+
+// Layout is the tasks and edges of a stream.
+type Layout struct {
+	Tasks []ident.Task
+	Edges []ident.Level // the levels with an edge into them
+}
+
+// TopicRef is an external topic.
+type TopicRef struct {
+	Topic   string
+	Brokers []string // empty: the cluster's
+}
+
+// PositionKind is a way to name a place in a topic.
+type PositionKind string
+
+// The kinds of positions (INTERFACE §1).
+const (
+	PositionEarliest PositionKind = "earliest"
+	PositionLatest   PositionKind = "latest" // as an end: the last stable offset
+	PositionTime     PositionKind = "time"
+	PositionOffsets  PositionKind = "offsets"
+)
+
+// Position is a place in a topic before it is resolved.
+type Position struct {
+	Kind    PositionKind
+	Time    ident.EventMs                        // PositionTime
+	Offsets map[ident.Partition]ident.NextOffset // PositionOffsets
+}
+
+// Kafka resolves positions.
+type Kafka interface {
+	// Resolve turns positions into offsets of every partition of the topic, with the topic's id, in one look. Errors:
+	// *Error with CodeTopicUnknown, CodeKafkaUnreachable, or others of the Kafka package's codes; *invalid.Error for
+	// offsets that the topic does not have.
+	Resolve(ctx context.Context, topic TopicRef, start Position, until *Position) ([]SourcePartition, error)
+}
+
+// Sinks checks the targets of a stream that is to be created.
+type Sinks interface {
+	// Check tells whether the targets can be reached and have, if they exist, the stream's shape. Errors: *Error with
+	// CodeTargetMismatch or CodeSinkUnreachable.
+	Check(ctx context.Context, source, stream []byte) error
+}
+
+// TopicSet is the topics that belong to a stream.
+type TopicSet struct {
+	Edges  []string // V partitions each; deleted with the stream
+	Late   string   // deleted with the stream
+	Dead   string   // the source's; stays
+	Output string   // the Kafka target; stays; "" when there is none
+}
+
+// Edges makes, checks and deletes topics. All calls may be repeated.
+type Edges interface {
+	// Ensure makes what is missing and checks the settings of what is there. Errors: *Error with CodeTopicMismatch (the
+	// difference in the message) or CodeKafkaUnreachable.
+	Ensure(ctx context.Context, t TopicSet) error
+	// Delete deletes the edges and the late topic; one that is not there is fine.
+	Delete(ctx context.Context, t TopicSet) error
+}
+
+// Pusher brings orders to a node without waiting for its beat. A failed push is no fault: the next beat brings them.
+type Pusher interface {
+	Push(ctx context.Context, address string, p Push) error
+}
+
+// Push is the body of a pushed order list.
+type Push struct {
+	Cluster  string // cluster id
+	Node     ident.NodeID
+	Instance ident.Instance
+	Term     ident.Term
+	Orders   []Order
+}
+
+// Clock is the time as control sees it.
+type Clock interface {
+	Now() time.Time     // for labels only
+	Mono() ident.MonoMs // for durations
+}
