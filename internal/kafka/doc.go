@@ -1,0 +1,32 @@
+// Package kafka is the one place that talks to Kafka; everything else speaks in topics, positions, chunks and messages.
+//
+// It owns: connections (TLS, SASL), topic metadata with topic ids, topic settings, offsets by name, the fetch loops, the
+// record batch decoder and encoder, the produce queues, and the classification of every Kafka error into "try again" or
+// a named stop. It does not own: what a record means, which offset a task starts from, when a message is sent again
+// (package dispatch decides), or what happens to a stream after a named stop.
+//
+// Which client. Data goes over our own connections, with kafka-go's protocol package for every message but Fetch: its
+// Fetch ends at version 11, which names a topic by its name only, and decodes a copy of every record. Ours is version 13,
+// which names a topic by its id, so that a position is never read from another topic of the same name (trap T24), and
+// leaves the record batches where they were read. Administration (topic ids, settings, offsets, DeleteRecords) goes
+// through franz-go's kadm, whose SASL mechanisms both kinds of connections use. Brokers from Kafka 3.1 on serve all this.
+//
+// Reading. A Fetcher runs one loop a broker over the partitions of all subscriptions (a second loop only where one
+// partition is subscribed twice). Each non-empty answer becomes a Chunk: the raw batches of one partition in one pooled
+// buffer. Invariants: the chunks of a subscription are contiguous (the From of one is the Next of the one before), an
+// inbox that is full leaves out its own partition and no other, nothing is delivered after a chunk with Err, and the
+// bytes in chunks not yet released stay within the budget (plus one small chunk a subscription, so that all stay alive).
+//
+// Writing. A Producer has one Queue a partition. A queue has at most one request in flight; a request that failed is
+// sent again unchanged, byte for byte, until the broker answers: a retry can duplicate, it can never overtake
+// (DESIGN §5). Results come in the order of the messages.
+//
+// Goroutines. Client, Fetcher, Producer and Queue may be used from any goroutine. A Chunk and its Records belong to one
+// goroutine at a time. Inbox.Offer and Message.Done are called from the loops of this package and must not block.
+//
+// Lock order: Fetcher.mu before Subscription.mu; Producer.mu before Queue.mu. No callback is called under a lock.
+//
+// File map: config, errors, client, topic, offsets — the cluster; conn, sasl — one connection; batch, record, iterator,
+// compress — the bytes of a record batch; fetchwire, fetcher, router, lane, subscription, chunk, inbox, budget —
+// reading; encode, producer, queue, sender — writing. Start reading at Fetcher and Queue.
+package kafka
