@@ -1,0 +1,95 @@
+package live
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pondage/pondage/internal/block"
+)
+
+func rows(from, to int) *block.Batch {
+	b := block.NewBatch(block.Schema{{Name: "n", Type: block.Int64}}, to-from)
+	for i := from; i < to; i++ {
+		b.Cols[0].AppendInt(int64(i))
+	}
+	return b
+}
+
+func read(f *Feed, p *Position) (got []int64, lost int64) {
+	out, lost, _ := f.Read(p)
+	for _, r := range out {
+		got = append(got, r.Batch.Cols[0].Int[r.From:r.To]...)
+	}
+	return got, lost
+}
+
+func TestAWatcherSeesEveryResultOnce(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(1, 2)
+	f.Publish(0, rows(0, 3))
+	p := f.End()
+	f.Publish(0, rows(3, 5))
+	f.Publish(1, rows(100, 101))
+	if got, lost := read(f, &p); fmt.Sprint(got, lost) != "[3 4 100] 0" {
+		t.Fatalf("got %v, lost %d", got, lost)
+	}
+	if got, lost := read(f, &p); len(got) != 0 || lost != 0 {
+		t.Fatalf("again: got %v, lost %d", got, lost)
+	}
+}
+
+func TestAPositionSurvivesItsTextForm(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(7, 3)
+	f.Publish(2, rows(0, 4))
+	p, err := ParsePosition(f.End().String())
+	if err != nil || p.String() != "7/0.0.4" {
+		t.Fatalf("got %v, %v", p, err)
+	}
+	for _, s := range []string{"", "x", "1", "1/", "1/a", "1/1."} {
+		if _, err := ParsePosition(s); err == nil {
+			t.Errorf("%q was taken", s)
+		}
+	}
+}
+
+func TestASlowWatcherIsToldWhatItLost(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(1, 1)
+	p := f.End()
+	const batch = 10_000 // 80 kB each: the ring keeps 13
+	for i := range 30 {
+		f.Publish(0, rows(i*batch, (i+1)*batch))
+	}
+	got, lost := read(f, &p)
+	if int(lost)+len(got) != 30*batch || lost == 0 || len(got) == 0 {
+		t.Fatalf("got %d, lost %d of %d", len(got), lost, 30*batch)
+	}
+	if got[0] != lost {
+		t.Fatalf("first kept is %d, lost %d", got[0], lost)
+	}
+}
+
+func TestAnotherStageIsSaid(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(2, 1)
+	f.Publish(0, rows(0, 1))
+	p := Position{Stage: 1, Next: []uint64{50}}
+	if got, lost := read(f, &p); len(got) != 1 || lost != -1 || p.Stage != 2 {
+		t.Fatalf("got %v, lost %d, now at %v", got, lost, p)
+	}
+}
+
+func TestAWatcherIsWoken(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(1, 1)
+	p := f.End()
+	_, _, wait := f.Read(&p)
+	select {
+	case <-wait:
+		t.Fatal("woken without a result")
+	default:
+	}
+	f.Publish(0, rows(0, 1))
+	<-wait
+}

@@ -1,0 +1,126 @@
+package live
+
+import (
+	"sync"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// RingBytes bounds what is kept of one stream's vgroup, in bytes of its columns. A few seconds of a busy stream.
+const RingBytes = 1 << 20
+
+// Feed is the live results of one stream on this node.
+type Feed struct {
+	mu      sync.Mutex
+	stage   ident.Stage
+	rings   []ring
+	changed chan struct{} // closed and replaced at every change
+}
+
+// ring is the last results of one vgroup.
+type ring struct {
+	entries []entry
+	bytes   int
+	next    uint64 // sequence of the next row
+}
+
+// entry is a batch and the sequence of its first row.
+type entry struct {
+	first uint64
+	rows  *block.Batch
+	bytes int
+}
+
+// NewFeed returns the feed of a stream in a stage, with V vgroups.
+func NewFeed(stage ident.Stage, vgroups int) *Feed {
+	return &Feed{stage: stage, rings: make([]ring, vgroups), changed: make(chan struct{})}
+}
+
+// Publish appends the results of a vgroup. The batch must not be changed afterwards.
+func (f *Feed) Publish(vg ident.VGroup, rows *block.Batch) {
+	n := rows.Rows()
+	if n == 0 {
+		return
+	}
+	size := rows.MemBytes()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := &f.rings[vg]
+	r.entries = append(r.entries, entry{first: r.next, rows: rows, bytes: size})
+	r.next += uint64(n)
+	r.bytes += size
+	// The newest batch stays, however large.
+	drop := 0
+	for r.bytes > RingBytes && drop < len(r.entries)-1 {
+		r.bytes -= r.entries[drop].bytes
+		r.entries[drop] = entry{}
+		drop++
+	}
+	r.entries = r.entries[drop:]
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// Position is a watcher's place: the stage, and per vgroup the next sequence it wants.
+type Position struct {
+	Stage ident.Stage
+	Next  []uint64
+}
+
+// End returns the position behind all results so far.
+func (f *Feed) End() Position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := Position{Stage: f.stage, Next: make([]uint64, len(f.rings))}
+	for i := range f.rings {
+		p.Next[i] = f.rings[i].next
+	}
+	return p
+}
+
+// Rows is a run of results of one vgroup: rows [From, To) of the batch.
+type Rows struct {
+	VGroup   ident.VGroup
+	Batch    *block.Batch
+	From, To int
+}
+
+// Read returns what lies behind the position and moves it there. lost counts results that are gone, and is −1 when the
+// position is of another stage or shape: it then moves to the oldest result kept. wait is closed when there is more.
+func (f *Feed) Read(p *Position) (out []Rows, lost int64, wait <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p.Stage != f.stage || len(p.Next) != len(f.rings) {
+		*p = Position{Stage: f.stage, Next: make([]uint64, len(f.rings))}
+		for i := range f.rings {
+			p.Next[i] = f.rings[i].oldest()
+		}
+		lost = -1
+	}
+	for i := range f.rings {
+		r := &f.rings[i]
+		if oldest := r.oldest(); p.Next[i] < oldest {
+			if lost >= 0 {
+				lost += int64(oldest - p.Next[i])
+			}
+			p.Next[i] = oldest
+		}
+		for _, e := range r.entries {
+			end := e.first + uint64(e.rows.Rows())
+			if p.Next[i] >= end {
+				continue
+			}
+			out = append(out, Rows{VGroup: ident.VGroup(i), Batch: e.rows, From: int(p.Next[i] - e.first), To: e.rows.Rows()})
+			p.Next[i] = end
+		}
+	}
+	return out, lost, f.changed
+}
+
+func (r *ring) oldest() uint64 {
+	if len(r.entries) == 0 {
+		return r.next
+	}
+	return r.entries[0].first
+}

@@ -1,0 +1,98 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/pgtable"
+)
+
+// postgres is the upsert output. It raises its fence before its first write, whenever the database can be reached.
+type postgres struct {
+	*pump
+	db     pgtable.Beginner
+	writer *pgtable.Writer
+	fence  pgtable.Fence
+	raised bool
+	reject func(Rejected) error
+}
+
+// NewPostgres returns an output that upserts into the table. reject is called for a row that Postgres will never take;
+// its error is retried like the write.
+func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, reject func(Rejected) error) Output {
+	o := &postgres{db: db, writer: pgtable.NewWriter(table), fence: fence, reject: reject}
+	o.pump = newPump("postgres", o.upsert, func(err error) bool { return errors.Is(err, pgtable.ErrFenced) })
+	return o
+}
+
+func (o *postgres) upsert(ctx context.Context, batches []*block.Batch) error {
+	if !o.raised {
+		if err := o.fence.Raise(ctx, o.db); err != nil {
+			return err
+		}
+		o.raised = true
+	}
+	err := o.writer.Upsert(ctx, o.db, o.fence, 0, batches)
+	if err == nil || !dataError(err) {
+		return err
+	}
+	return o.sift(ctx, batches)
+}
+
+// sift writes what can be written of batches that hold a row Postgres refuses, by halving, and rejects the rest.
+// Repeating it is harmless: an upsert of the same rows changes nothing, and a dead letter carries its identity.
+func (o *postgres) sift(ctx context.Context, batches []*block.Batch) error {
+	for _, b := range batches {
+		if err := o.siftRows(ctx, b, 0, b.Rows()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *postgres) siftRows(ctx context.Context, b *block.Batch, from, to int) error {
+	part := slice(b, from, to)
+	err := o.writer.Upsert(ctx, o.db, o.fence, 0, []*block.Batch{part})
+	switch {
+	case err == nil || !dataError(err):
+		return err
+	case to-from == 1:
+		return o.reject(Rejected{Rows: b, Row: from, Reason: reason(err)})
+	}
+	middle := (from + to) / 2
+	if err := o.siftRows(ctx, b, from, middle); err != nil {
+		return err
+	}
+	return o.siftRows(ctx, b, middle, to)
+}
+
+// slice copies the rows [from, to) of a batch.
+func slice(b *block.Batch, from, to int) *block.Batch {
+	out := block.NewBatch(b.Schema, to-from)
+	for c, col := range b.Cols {
+		for i := from; i < to; i++ {
+			out.Cols[c].AppendFrom(col, i)
+		}
+	}
+	return out
+}
+
+// dataError tells whether Postgres refused a value, not the statement or the session: SQLSTATE class 22 (data exception:
+// a NUL in a text, a number out of range) and 23 (a constraint that the user put on the table).
+func dataError(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (strings.HasPrefix(pg.Code, "22") || strings.HasPrefix(pg.Code, "23"))
+}
+
+func reason(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return fmt.Sprintf("%s (SQLSTATE %s)", pg.Message, pg.Code)
+	}
+	return err.Error()
+}
