@@ -75,6 +75,12 @@ func (p *pump) Flush(ctx context.Context) error {
 }
 
 func (p *pump) put(ctx context.Context, it item) error {
+	// A select takes any ready case: without this look, an ended pump with room in its queue would swallow rows.
+	select {
+	case <-p.done:
+		return p.ended()
+	default:
+	}
 	select {
 	case p.queue <- it:
 		return nil
