@@ -4,8 +4,16 @@
 package common
 
 import (
+	"time"
+
 	"github.com/pondage/pondage/internal/api/scalar"
 )
+
+// Cause Why something failed.
+type Cause struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
 
 // Check One named condition of being ready.
 type Check struct {
@@ -173,49 +181,61 @@ type Health struct {
 	Status string `json:"status"`
 }
 
-// Heartbeat defines model for Heartbeat.
+// Heartbeat Counts and positions are absolute per (stage, task), so that a lost or repeated beat changes nothing.
 type Heartbeat struct {
 	Address   string `json:"address"`
 	ClusterID string `json:"cluster_id"`
+
+	// HighestTerm A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	HighestTerm Int64 `json:"highest_term"`
 
 	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
 	//
 	// Examples: 12-0a1b2c3d
 	Instance Instance `json:"instance"`
 
-	// Leaving The node is closing; its tasks end now.
-	Leaving bool `json:"leaving,omitempty"`
+	// Leaving The node closes; its tasks end now.
+	Leaving bool `json:"leaving"`
 
-	// MessageID Counted per instance; an unanswered beat is sent again unchanged.
+	// Message Counts the beats of this instance from 1; an unanswered one is sent again unchanged.
 	//
 	// Examples: 9223372036854775807
-	MessageID Int64 `json:"message_id"`
+	Message Int64 `json:"message"`
 
 	// Node Names a node for as long as its data directory lives.
-	Node        NodeID       `json:"node"`
-	NodeUpdates []NodeUpdate `json:"node_updates,omitempty"`
-	Tasks       []TaskReport `json:"tasks"`
+	Node NodeID `json:"node"`
+
+	// Streams One for each stream that the node has an order of.
+	Streams []StreamReport `json:"streams"`
+	Tasks   []TaskReport   `json:"tasks"`
+	Updates []NodeUpdate   `json:"updates"`
 }
 
 // HeartbeatAnswer defines model for HeartbeatAnswer.
 type HeartbeatAnswer struct {
-	// MessageID A 64-bit signed integer in decimal.
+	// Message The beat that is acknowledged.
 	//
 	// Examples: 9223372036854775807
-	MessageID Int64 `json:"message_id"`
+	Message Int64 `json:"message"`
 
-	// Orders All that a node is wanted to do: a stream that is not listed has no task on this node. Orders say what is wanted and
-	// may be repeated. A lower term is refused; a lower generation or stage of a stream is ignored; a (stage, task) is
-	// started at most once.
-	Orders Orders `json:"orders"`
+	// Orders All that concern the node.
+	Orders []Order `json:"orders"`
+
+	// Orphans Streams that the node has tasks of and the metastore does not know: stop them, keep their state.
+	Orphans []Int64 `json:"orphans"`
+
+	// Superseded A newer instance of the node is known; end all tasks and exit.
+	Superseded bool `json:"superseded"`
 
 	// Term A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
 	Term Int64 `json:"term"`
 
-	// Verdict ok · superseded (a newer instance of the node is known: end all tasks and exit) · unknown (register again).
-	Verdict string `json:"verdict"`
+	// Unregistered The node is not known; register again.
+	Unregistered bool `json:"unregistered"`
 }
 
 // Instance One run of a node's process, `<counter>-<8 hex digits>`.
@@ -239,19 +259,10 @@ type NoMembers = map[string]interface{}
 // NodeID Names a node for as long as its data directory lives.
 type NodeID = string
 
-// NodeUpdate A peer that cannot be reached, or a stage that is over for a task; void for any other stage or instance.
+// NodeUpdate Asks for the reset of a stream whose stage cannot go on; void unless that is still its stage.
 type NodeUpdate struct {
-	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
-	//
-	// Examples: 12-0a1b2c3d
-	Instance Instance `json:"instance"`
-
-	// Kind need_reset, unreachable or silent.
-	Kind string `json:"kind"`
-
-	// Node Names a node for as long as its data directory lives.
-	Node   NodeID `json:"node"`
-	Reason string `json:"reason,omitempty"`
+	// Cause Why something failed.
+	Cause Cause `json:"cause"`
 
 	// Stage A 64-bit signed integer in decimal.
 	//
@@ -266,7 +277,7 @@ type NodeUpdate struct {
 	// Task A task within its stream, `<level>-<vgroup>`.
 	//
 	// Examples: agg-3
-	Task *TaskName `json:"task,omitempty"`
+	Task TaskName `json:"task"`
 }
 
 // Notice defines model for Notice.
@@ -295,6 +306,9 @@ type Notice struct {
 	Upstream TaskName `json:"upstream"`
 }
 
+// NullableCause Why something failed, or null.
+type NullableCause = Cause
+
 // NullableFault One thing that is wrong, or null.
 type NullableFault = Fault
 
@@ -304,14 +318,19 @@ type NullableInt64 = scalar.Int64
 // NullableObject An object whose members another document describes, or null.
 type NullableObject = scalar.Raw
 
-// Order What one stream is wanted to be.
+// Order What is wanted of one stream, in full. It may be repeated: a node ignores one with a lower (term, generation, stage)
+// than it obeyed, and starts a (stage, task) at most once.
 type Order struct {
 	// Generation A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
-	Generation Int64            `json:"generation"`
+	Generation Int64 `json:"generation"`
+
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name       Name             `json:"name"`
 	Partitions []OrderPartition `json:"partitions"`
-	Placement  []Placement      `json:"placement"`
 
 	// Source A source as its user writes it. Unknown members are refused with the nearest known name.
 	Source SourceSpec `json:"source"`
@@ -324,18 +343,21 @@ type Order struct {
 	// Examples: 9223372036854775807
 	Stage Int64 `json:"stage"`
 
-	// Stream The name of a source or stream.
-	//
-	// Examples: flights_1h
-	Stream Name `json:"stream"`
+	// Start How far the start of a stage is.
+	Start StartRecord `json:"start"`
 
 	// StreamID A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
 	StreamID Int64 `json:"stream_id"`
 
-	// Vgroups Number of vgroups of the cluster.
-	Vgroups int32 `json:"vgroups"`
+	// Tasks The placement of the stage on all nodes; empty before the first.
+	Tasks []PlacedTask `json:"tasks"`
+
+	// Term A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Term Int64 `json:"term"`
 
 	// Wanted running, paused, stopped or dropped.
 	Wanted string `json:"wanted"`
@@ -358,9 +380,7 @@ type OrderPartition struct {
 	Until *NullableInt64 `json:"until"`
 }
 
-// Orders All that a node is wanted to do: a stream that is not listed has no task on this node. Orders say what is wanted and
-// may be repeated. A lower term is refused; a lower generation or stage of a stream is ignored; a (stage, task) is
-// started at most once.
+// Orders Orders that are brought without waiting for a beat. A lower term is refused.
 type Orders struct {
 	ClusterID string `json:"cluster_id"`
 
@@ -370,8 +390,8 @@ type Orders struct {
 	Instance Instance `json:"instance"`
 
 	// Node Names a node for as long as its data directory lives.
-	Node    NodeID  `json:"node"`
-	Streams []Order `json:"streams"`
+	Node   NodeID  `json:"node"`
+	Orders []Order `json:"orders"`
 
 	// Term A 64-bit signed integer in decimal.
 	//
@@ -395,27 +415,29 @@ type OrdersAnswer struct {
 	Term Int64 `json:"term"`
 }
 
-// PartitionReport A source partition as its task sees it.
+// PartitionReport A source partition in the task that reads it, counted since the stage began.
 type PartitionReport struct {
-	// Counters Where the records went. accepted is the sum of the others.
-	Counters Counters `json:"counters"`
+	// Counters Every record is in exactly one of them.
+	Counters ReportedCounters `json:"counters"`
 
-	// EndOffset Last stable offset of the log.
+	// Done The bound is reached.
+	Done bool `json:"done"`
+
+	// End The end offset that the broker last told.
 	//
 	// Examples: 9223372036854775807
-	EndOffset Int64 `json:"end_offset"`
-	Finished  bool  `json:"finished"`
-	Idle      bool  `json:"idle"`
+	End  Int64 `json:"end"`
+	Idle bool  `json:"idle"`
 
-	// NextOffset A 64-bit signed integer in decimal.
+	// Next A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
-	NextOffset Int64  `json:"next_offset"`
-	Partition  int32  `json:"partition"`
-	Topic      string `json:"topic"`
+	Next      Int64  `json:"next"`
+	Partition int32  `json:"partition"`
+	Topic     string `json:"topic"`
 
-	// Watermark Event time in ms; null before the first row.
-	Watermark *NullableInt64 `json:"watermark"`
+	// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
+	Watermark Watermark `json:"watermark"`
 }
 
 // Place A node in one of its instances.
@@ -429,9 +451,9 @@ type Place struct {
 	Node NodeID `json:"node"`
 }
 
-// Placement Where one task of the stage runs.
-type Placement struct {
-	// Address Base address of the worker, http://host:port.
+// PlacedTask Where one task of the stage runs; a node in another instance does not start it.
+type PlacedTask struct {
+	// Address Base URL of the worker; may change within a stage.
 	Address string `json:"address"`
 
 	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
@@ -478,29 +500,21 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
-// Queue defines model for Queue.
-type Queue struct {
-	// Bytes A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Bytes Int64 `json:"bytes"`
-
-	// Items A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Items Int64 `json:"items"`
-}
-
 // RawObject An object whose members another document describes.
 type RawObject = scalar.Raw
 
-// Registration defines model for Registration.
+// Registration Announces one run of a node's process; sent at its start and repeated until answered.
 type Registration struct {
-	// Address Base address of the worker, http://host:port.
+	// Address Base URL of the worker, as other nodes and clients reach it.
 	Address string `json:"address"`
 
-	// ClusterID Empty from a node that has never joined.
+	// ClusterID Empty from a data directory that has never joined.
 	ClusterID string `json:"cluster_id"`
+
+	// HighestTerm The highest coordinator term that the node was ever told.
+	//
+	// Examples: 9223372036854775807
+	HighestTerm Int64 `json:"highest_term"`
 
 	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
 	//
@@ -510,14 +524,14 @@ type Registration struct {
 	// Node Names a node for as long as its data directory lives.
 	Node    NodeID `json:"node"`
 	Version string `json:"version"`
-	Zone    string `json:"zone,omitempty"`
 }
 
 // RegistrationAnswer defines model for RegistrationAnswer.
 type RegistrationAnswer struct {
 	// Cluster The name that starts all topic names.
-	Cluster   string `json:"cluster"`
-	ClusterID string `json:"cluster_id"`
+	Cluster   string  `json:"cluster"`
+	ClusterID string  `json:"cluster_id"`
+	Orders    []Order `json:"orders"`
 
 	// Term A 64-bit signed integer in decimal.
 	//
@@ -526,21 +540,38 @@ type RegistrationAnswer struct {
 	Vgroups int32 `json:"vgroups"`
 }
 
+// ReportedCounters Every record is in exactly one of them.
+type ReportedCounters struct {
+	// Counted A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Counted Int64 `json:"counted"`
+
+	// DeadLettered A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	DeadLettered Int64 `json:"dead_lettered"`
+
+	// Filtered A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Filtered Int64 `json:"filtered"`
+
+	// Late A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Late Int64 `json:"late"`
+
+	// NoWindow A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	NoWindow Int64 `json:"no_window"`
+}
+
 // SelectItem defines model for SelectItem.
 type SelectItem struct {
 	As   string `json:"as,omitempty"`
 	Expr string `json:"expr"`
-}
-
-// SinkReport defines model for SinkReport.
-type SinkReport struct {
-	Detail string `json:"detail,omitempty"`
-
-	// Kind http, postgres or kafka.
-	Kind string `json:"kind"`
-
-	// Status ok, retrying or unreachable.
-	Status string `json:"status"`
 }
 
 // SourceSpec A source as its user writes it. Unknown members are refused with the nearest known name.
@@ -561,8 +592,55 @@ type Span struct {
 	Offset int `json:"offset"`
 }
 
+// StartRecord How far the start of a stage is.
+type StartRecord struct {
+	// Begun When the stage was placed; null before the first.
+	Begun *time.Time `json:"begun"`
+
+	// Complete Every task has been ready in this stage.
+	Complete bool          `json:"complete"`
+	Failed   []TaskFailure `json:"failed"`
+
+	// Missing Tasks that are not ready yet.
+	Missing []TaskName `json:"missing"`
+}
+
+// StreamReport Which order of a stream the node has obeyed.
+type StreamReport struct {
+	// Generation A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Generation Int64 `json:"generation"`
+
+	// Stage A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Stage Int64 `json:"stage"`
+
+	// StreamID A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	StreamID Int64 `json:"stream_id"`
+
+	// Term A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Term Int64 `json:"term"`
+}
+
 // StreamSpec A stream as its user writes it. Unknown members are refused with the nearest known name.
 type StreamSpec = scalar.Raw
+
+// TaskFailure defines model for TaskFailure.
+type TaskFailure struct {
+	// Cause Why something failed.
+	Cause Cause `json:"cause"`
+
+	// Task A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Task TaskName `json:"task"`
+}
 
 // TaskName A task within its stream, `<level>-<vgroup>`.
 //
@@ -584,30 +662,29 @@ type TaskPair struct {
 
 // TaskReport One task as its worker sees it.
 type TaskReport struct {
-	// Counters Where the records went. accepted is the sum of the others.
-	Counters Counters `json:"counters"`
+	// Cause Why something failed, or null.
+	Cause *NullableCause `json:"cause"`
+	Idle  bool           `json:"idle"`
 
-	// Error One thing that is wrong with an input.
-	Error      *Fault            `json:"error,omitempty"`
-	Partitions []PartitionReport `json:"partitions,omitempty"`
-	Queue      Queue             `json:"queue"`
+	// Note A standing condition that is no failure, such as sink_unreachable; empty when there is none.
+	Note string `json:"note"`
 
-	// Rate Records or rows taken per second.
-	Rate float64 `json:"rate,omitempty"`
+	// Partitions Of source tasks.
+	Partitions []PartitionReport `json:"partitions"`
 
-	// Results Result rows handed to the sinks and durable there.
+	// QueueBytes A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
-	Results *Int64       `json:"results,omitempty"`
-	Sinks   []SinkReport `json:"sinks,omitempty"`
+	QueueBytes       Int64   `json:"queue_bytes"`
+	RecordsPerSecond float64 `json:"records_per_second"`
 
 	// Stage A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
 	Stage Int64 `json:"stage"`
 
-	// Status uninit, scan_history, ready, checkpointing, halted, paused, stopped, finished, failed or dropping.
-	Status string `json:"status"`
+	// State uninit, scan_history, ready, checkpointing, halted, paused, stopped, finished, failed or dropping.
+	State string `json:"state"`
 
 	// StreamID A 64-bit signed integer in decimal.
 	//
@@ -619,8 +696,8 @@ type TaskReport struct {
 	// Examples: agg-3
 	Task TaskName `json:"task"`
 
-	// Watermark Event time in ms; null before the first.
-	Watermark *NullableInt64 `json:"watermark"`
+	// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
+	Watermark Watermark `json:"watermark"`
 }
 
 // Version defines model for Version.
@@ -632,6 +709,9 @@ type Version struct {
 	Role    string `json:"role"`
 	Version string `json:"version"`
 }
+
+// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
+type Watermark = scalar.Int64
 
 // WatermarkAnswer A windowed task's watermark, for an upstream that comes back from idleness and asks for its floor.
 type WatermarkAnswer struct {
@@ -655,10 +735,8 @@ type WatermarkAnswer struct {
 	// Examples: agg-3
 	Upstream TaskName `json:"upstream"`
 
-	// Watermark A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Watermark Int64 `json:"watermark"`
+	// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
+	Watermark Watermark `json:"watermark"`
 }
 
 // Cursor defines model for Cursor.

@@ -20,18 +20,36 @@ import (
 	externalRef0 "github.com/pondage/pondage/internal/api/common"
 )
 
+// Defines values for TokenRequestRole.
+const (
+	Admin  TokenRequestRole = "admin"
+	Editor TokenRequestRole = "editor"
+	Viewer TokenRequestRole = "viewer"
+)
+
+// Valid indicates whether the value is a known member of the TokenRequestRole enum.
+func (e TokenRequestRole) Valid() bool {
+	switch e {
+	case Admin:
+		return true
+	case Editor:
+		return true
+	case Viewer:
+		return true
+	default:
+		return false
+	}
+}
+
 // Cluster defines model for Cluster.
 type Cluster struct {
+	// Cluster The name that starts all topic names.
 	Cluster   string `json:"cluster"`
 	ClusterID string `json:"cluster_id"`
 
 	// Leader The replica that leads, or null while none does.
-	Leader *NullableLeader `json:"leader"`
-
-	// Nodes Nodes that are ready.
-	Nodes   int32  `json:"nodes"`
-	Version string `json:"version"`
-	Vgroups int32  `json:"vgroups"`
+	Leader  *NullableLeader `json:"leader"`
+	Vgroups int32           `json:"vgroups"`
 }
 
 // Event defines model for Event.
@@ -44,8 +62,11 @@ type Event struct {
 	ID      externalRef0.Int64 `json:"id"`
 	Message string             `json:"message"`
 	Node    *string            `json:"node"`
-	Stream  *string            `json:"stream"`
-	Time    time.Time          `json:"time"`
+
+	// Severity info, warning or alert.
+	Severity string    `json:"severity"`
+	Stream   *string   `json:"stream"`
+	Time     time.Time `json:"time"`
 }
 
 // EventPage defines model for EventPage.
@@ -105,6 +126,18 @@ type Leader struct {
 	Term externalRef0.Int64 `json:"term"`
 }
 
+// NewToken defines model for NewToken.
+type NewToken struct {
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name externalRef0.Name `json:"name"`
+	Role string            `json:"role"`
+
+	// Token Only a hash of it is kept.
+	Token string `json:"token"`
+}
+
 // Node defines model for Node.
 type Node struct {
 	Address string `json:"address"`
@@ -121,11 +154,13 @@ type Node struct {
 	// SilentMs Milliseconds since its last beat; null if it has not been heard since this replica leads.
 	SilentMs *externalRef0.NullableInt64 `json:"silent_ms"`
 
-	// State ready, suspect or leaving.
-	State   string  `json:"state"`
+	// State alive, suspect or left.
+	State string `json:"state"`
+
+	// Tasks Reported in its last beat.
+	Tasks   int32   `json:"tasks"`
 	Version string  `json:"version"`
 	Vgroups []int32 `json:"vgroups"`
-	Zone    string  `json:"zone"`
 }
 
 // NodePage defines model for NodePage.
@@ -160,6 +195,12 @@ type Outputs struct {
 	HTTP     Output  `json:"http"`
 	Kafka    *Output `json:"kafka,omitempty"`
 	Postgres *Output `json:"postgres,omitempty"`
+}
+
+// Principal defines model for Principal.
+type Principal struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
 }
 
 // ResultColumn defines model for ResultColumn.
@@ -197,11 +238,6 @@ type SQLRow = []*string
 type Source struct {
 	CreatedAt time.Time `json:"created_at"`
 
-	// ID A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	ID externalRef0.Int64 `json:"id"`
-
 	// Name The name of a source or stream.
 	//
 	// Examples: flights_1h
@@ -210,12 +246,9 @@ type Source struct {
 	// Spec A source as its user writes it. Unknown members are refused with the nearest known name.
 	Spec externalRef0.SourceSpec `json:"spec"`
 
-	// Streams Streams that read it.
-	Streams []externalRef0.Name `json:"streams"`
-
-	// Topic The Kafka topic that holds the records.
-	Topic     string    `json:"topic"`
-	UpdatedAt time.Time `json:"updated_at"`
+	// Streams Streams that read it; not in lists.
+	Streams   []externalRef0.Name `json:"streams,omitempty"`
+	UpdatedAt time.Time           `json:"updated_at"`
 }
 
 // SourcePage defines model for SourcePage.
@@ -229,19 +262,18 @@ type SourcePartition struct {
 	// Counters Where the records went. accepted is the sum of the others.
 	Counters externalRef0.Counters `json:"counters"`
 
-	// EndOffset A 64-bit signed integer in decimal, or null.
-	EndOffset *externalRef0.NullableInt64 `json:"end_offset"`
-	Finished  bool                        `json:"finished"`
-	Idle      bool                        `json:"idle"`
+	// Done The bound is reached.
+	Done bool `json:"done"`
+	Idle bool `json:"idle"`
 
-	// Lag A 64-bit signed integer in decimal, or null.
+	// Lag Null while nobody has said.
 	Lag *externalRef0.NullableInt64 `json:"lag"`
 
-	// NextOffset A 64-bit signed integer in decimal.
+	// Next Offset of the next record to read.
 	//
 	// Examples: 9223372036854775807
-	NextOffset externalRef0.Int64 `json:"next_offset"`
-	Partition  int32              `json:"partition"`
+	Next      externalRef0.Int64 `json:"next"`
+	Partition int32              `json:"partition"`
 
 	// Start A 64-bit signed integer in decimal.
 	//
@@ -272,8 +304,11 @@ type Stream struct {
 	Counters  externalRef0.Counters `json:"counters"`
 	CreatedAt time.Time             `json:"created_at"`
 
-	// Error Why it failed or does not go on; null when nothing is wrong.
-	Error *externalRef0.NullableFault `json:"error"`
+	// Ended Every window is closed.
+	Ended bool `json:"ended"`
+
+	// Error Why it failed, or why it was last reset; null when nothing is wrong.
+	Error *externalRef0.NullableCause `json:"error"`
 
 	// Generation A 64-bit signed integer in decimal.
 	//
@@ -285,8 +320,10 @@ type Stream struct {
 	// Examples: 9223372036854775807
 	ID externalRef0.Int64 `json:"id"`
 
-	// Lag Records not yet read; null while unknown.
-	Lag *externalRef0.NullableInt64 `json:"lag"`
+	// Lag Records between the positions and the ends or bounds.
+	//
+	// Examples: 9223372036854775807
+	Lag externalRef0.Int64 `json:"lag"`
 
 	// Name The name of a source or stream.
 	//
@@ -294,13 +331,20 @@ type Stream struct {
 	Name externalRef0.Name `json:"name"`
 
 	// Outputs Where results go. HTTP results always exist.
-	Outputs    Outputs           `json:"outputs"`
-	Partitions []SourcePartition `json:"partitions"`
+	Outputs          Outputs           `json:"outputs"`
+	Partitions       []SourcePartition `json:"partitions"`
+	RecordsPerSecond float64           `json:"records_per_second"`
+
+	// Restarts Resets that it caused itself since it last ran well for long.
+	Restarts int32 `json:"restarts"`
 
 	// Source The name of a source or stream.
 	//
 	// Examples: flights_1h
 	Source externalRef0.Name `json:"source"`
+
+	// SourceSpec The source as it was when the stream was created.
+	SourceSpec externalRef0.SourceSpec `json:"source_spec"`
 
 	// Spec A stream as its user writes it. Unknown members are refused with the nearest known name.
 	Spec externalRef0.StreamSpec `json:"spec"`
@@ -310,14 +354,20 @@ type Stream struct {
 	// Examples: 9223372036854775807
 	Stage externalRef0.Int64 `json:"stage"`
 
+	// Start How far the start of a stage is.
+	Start externalRef0.StartRecord `json:"start"`
+
 	// State creating, running, recovering, pausing, paused, stopping, stopped, finished, failed or dropping.
 	State     string    `json:"state"`
 	UpdatedAt time.Time `json:"updated_at"`
 
-	// Wanted running, paused or stopped.
+	// Waiting What it waits for, in words.
+	Waiting *string `json:"waiting"`
+
+	// Wanted running, paused, stopped or dropped.
 	Wanted string `json:"wanted"`
 
-	// Watermark The lowest of its tasks; null before the first row and when all is done.
+	// Watermark Of the last level; null before there is one and when the input has ended.
 	Watermark *time.Time `json:"watermark"`
 }
 
@@ -331,11 +381,9 @@ type StreamPage struct {
 type Task struct {
 	Address string `json:"address"`
 
-	// Counters Where the records went. accepted is the sum of the others.
-	Counters externalRef0.Counters `json:"counters"`
-
-	// Error One thing that is wrong, or null.
-	Error *externalRef0.NullableFault `json:"error"`
+	// Error Why something failed, or null.
+	Error *externalRef0.NullableCause `json:"error"`
+	Idle  bool                        `json:"idle"`
 
 	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
 	//
@@ -346,19 +394,19 @@ type Task struct {
 	Level string `json:"level"`
 
 	// Node Names a node for as long as its data directory lives.
-	Node  externalRef0.NodeID `json:"node"`
-	Queue externalRef0.Queue  `json:"queue"`
+	Node externalRef0.NodeID `json:"node"`
 
-	// Rate Records or rows per second.
-	Rate float64 `json:"rate"`
+	// Note A standing condition that is no failure, such as sink_unreachable.
+	Note *string `json:"note"`
 
-	// Stage A 64-bit signed integer in decimal.
+	// QueueBytes A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
-	Stage externalRef0.Int64 `json:"stage"`
+	QueueBytes       externalRef0.Int64 `json:"queue_bytes"`
+	RecordsPerSecond float64            `json:"records_per_second"`
 
-	// Status uninit, scan_history, ready, checkpointing, halted, paused, stopped, finished, failed or dropping.
-	Status string `json:"status"`
+	// State uninit, scan_history, ready, checkpointing, halted, paused, stopped, finished, failed or dropping; null before its first report.
+	State *string `json:"state"`
 
 	// Task A task within its stream, `<level>-<vgroup>`.
 	//
@@ -373,6 +421,42 @@ type TaskPage struct {
 	Items      []Task  `json:"items"`
 	NextCursor *string `json:"next_cursor"`
 }
+
+// Token defines model for Token.
+type Token struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name externalRef0.Name `json:"name"`
+
+	// Role viewer, editor or admin.
+	Role string `json:"role"`
+}
+
+// TokenCheck defines model for TokenCheck.
+type TokenCheck struct {
+	Token string `json:"token"`
+}
+
+// TokenPage defines model for TokenPage.
+type TokenPage struct {
+	Items      []Token `json:"items"`
+	NextCursor *string `json:"next_cursor"`
+}
+
+// TokenRequest defines model for TokenRequest.
+type TokenRequest struct {
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name externalRef0.Name `json:"name"`
+	Role TokenRequestRole  `json:"role"`
+}
+
+// TokenRequestRole defines model for TokenRequest.Role.
+type TokenRequestRole string
 
 // VGroup defines model for VGroup.
 type VGroup struct {
@@ -399,9 +483,9 @@ type VGroupPage struct {
 
 // ValidateRequest Either sql or spec.
 type ValidateRequest struct {
-	// Spec A stream as its user writes it. Unknown members are refused with the nearest known name.
-	Spec externalRef0.StreamSpec `json:"spec,omitempty"`
-	SQL  *string                 `json:"sql,omitempty"`
+	// Spec An object whose members another document describes.
+	Spec externalRef0.RawObject `json:"spec,omitempty"`
+	SQL  *string                `json:"sql,omitempty"`
 }
 
 // ValidateSourceRequest Either spec or sample.
@@ -409,8 +493,8 @@ type ValidateSourceRequest struct {
 	// Sample Some records, one a line.
 	Sample *string `json:"sample,omitempty"`
 
-	// Spec A source as its user writes it. Unknown members are refused with the nearest known name.
-	Spec externalRef0.SourceSpec `json:"spec,omitempty"`
+	// Spec An object whose members another document describes.
+	Spec externalRef0.RawObject `json:"spec,omitempty"`
 }
 
 // Validation defines model for Validation.
@@ -604,6 +688,13 @@ type StopStreamParams struct {
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
+// CreateTokenParams defines parameters for CreateToken.
+type CreateTokenParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ValidateParams defines parameters for Validate.
 type ValidateParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
@@ -650,6 +741,12 @@ type StartStreamJSONRequestBody = externalRef0.NoMembers
 
 // StopStreamJSONRequestBody defines body for StopStream for application/json ContentType.
 type StopStreamJSONRequestBody = externalRef0.NoMembers
+
+// CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
+type CreateTokenJSONRequestBody = TokenRequest
+
+// CheckTokenJSONRequestBody defines body for CheckToken for application/json ContentType.
+type CheckTokenJSONRequestBody = TokenCheck
 
 // ValidateJSONRequestBody defines body for Validate for application/json ContentType.
 type ValidateJSONRequestBody = ValidateRequest
@@ -812,18 +909,18 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/sources/{name} (the `GetSource` operationId).
 	GetSource(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSourceWithBody Create or replace a source
+	// PutSourceWithBody Replace a source
 	//
-	// A change that a stream of the source would not survive is refused with `source_in_use`.
+	// For the streams made from now on; existing ones keep what they were made with.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/sources/{name} (the `PutSource` operationId).
 	PutSourceWithBody(ctx context.Context, name externalRef0.Name, params *PutSourceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSource Create or replace a source
+	// PutSource Replace a source
 	//
-	// A change that a stream of the source would not survive is refused with `source_in_use`.
+	// For the streams made from now on; existing ones keep what they were made with.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -981,6 +1078,44 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/streams/{name}/tasks (the `ListTasks` operationId).
 	ListTasks(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListTokens List API tokens
+	//
+	// Corresponds with GET /v1/tokens (the `ListTokens` operationId).
+	ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTokenWithBody Make an API token
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateToken Make an API token
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckTokenWithBody Whom a token belongs to, for workers
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+	CheckTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CheckToken Whom a token belongs to, for workers
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+	CheckToken(ctx context.Context, body CheckTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteToken Delete an API token
+	//
+	// Corresponds with DELETE /v1/tokens/{name} (the `DeleteToken` operationId).
+	DeleteToken(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ValidateWithBody Check a stream without creating it
 	//
@@ -1240,9 +1375,9 @@ func (c *Client) GetSource(ctx context.Context, name externalRef0.Name, reqEdito
 	return c.Client.Do(req)
 }
 
-// PutSourceWithBody Create or replace a source
+// PutSourceWithBody Replace a source
 //
-// A change that a stream of the source would not survive is refused with `source_in_use`.
+// For the streams made from now on; existing ones keep what they were made with.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1259,9 +1394,9 @@ func (c *Client) PutSourceWithBody(ctx context.Context, name externalRef0.Name, 
 	return c.Client.Do(req)
 }
 
-// PutSource Create or replace a source
+// PutSource Replace a source
 //
-// A change that a stream of the source would not survive is refused with `source_in_use`.
+// For the streams made from now on; existing ones keep what they were made with.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1660,6 +1795,104 @@ func (c *Client) StopStream(ctx context.Context, name externalRef0.Name, params 
 // Corresponds with GET /v1/streams/{name}/tasks (the `ListTasks` operationId).
 func (c *Client) ListTasks(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTasksRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListTokens List API tokens
+//
+// Corresponds with GET /v1/tokens (the `ListTokens` operationId).
+func (c *Client) ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTokensRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTokenWithBody Make an API token
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *Client) CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateToken Make an API token
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *Client) CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckTokenWithBody Whom a token belongs to, for workers
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+func (c *Client) CheckTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckTokenRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CheckToken Whom a token belongs to, for workers
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+func (c *Client) CheckToken(ctx context.Context, body CheckTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCheckTokenRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteToken Delete an API token
+//
+// Corresponds with DELETE /v1/tokens/{name} (the `DeleteToken` operationId).
+func (c *Client) DeleteToken(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteTokenRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -3360,6 +3593,162 @@ func NewListTasksRequest(server string, name externalRef0.Name) (*http.Request, 
 	return req, nil
 }
 
+// NewListTokensRequest constructs an http.Request for the ListTokens method
+func NewListTokensRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateTokenRequest calls the generic CreateToken builder with application/json body
+func NewCreateTokenRequest(server string, params *CreateTokenParams, body CreateTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateTokenRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateTokenRequestWithBody constructs an http.Request for the CreateToken method, with any body, and a specified content type
+func NewCreateTokenRequestWithBody(server string, params *CreateTokenParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCheckTokenRequest calls the generic CheckToken builder with application/json body
+func NewCheckTokenRequest(server string, body CheckTokenJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCheckTokenRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCheckTokenRequestWithBody constructs an http.Request for the CheckToken method, with any body, and a specified content type
+func NewCheckTokenRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens/check")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeleteTokenRequest constructs an http.Request for the DeleteToken method
+func NewDeleteTokenRequest(server string, name externalRef0.Name) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/tokens/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewValidateRequest calls the generic Validate builder with application/json body
 func NewValidateRequest(server string, params *ValidateParams, body ValidateJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -3663,18 +4052,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/sources/{name} (the `GetSource` operationId).
 	GetSourceWithResponse(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*GetSourceResponse, error)
 
-	// PutSourceWithBodyWithResponse Create or replace a source
+	// PutSourceWithBodyWithResponse Replace a source
 	//
-	// A change that a stream of the source would not survive is refused with `source_in_use`.
+	// For the streams made from now on; existing ones keep what they were made with.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/sources/{name} (the `PutSource` operationId).
 	PutSourceWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *PutSourceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSourceResponse, error)
 
-	// PutSourceWithResponse Create or replace a source
+	// PutSourceWithResponse Replace a source
 	//
-	// A change that a stream of the source would not survive is refused with `source_in_use`.
+	// For the streams made from now on; existing ones keep what they were made with.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3852,6 +4241,48 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/streams/{name}/tasks (the `ListTasks` operationId).
 	ListTasksWithResponse(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*ListTasksResponse, error)
+
+	// ListTokensWithResponse List API tokens
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/tokens (the `ListTokens` operationId).
+	ListTokensWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTokensResponse, error)
+
+	// CreateTokenWithBodyWithResponse Make an API token
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+
+	// CreateTokenWithResponse Make an API token
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+	CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+
+	// CheckTokenWithBodyWithResponse Whom a token belongs to, for workers
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+	CheckTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckTokenResponse, error)
+
+	// CheckTokenWithResponse Whom a token belongs to, for workers
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+	CheckTokenWithResponse(ctx context.Context, body CheckTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckTokenResponse, error)
+
+	// DeleteTokenWithResponse Delete an API token
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/tokens/{name} (the `DeleteToken` operationId).
+	DeleteTokenWithResponse(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*DeleteTokenResponse, error)
 
 	// ValidateWithBodyWithResponse Check a stream without creating it
 	//
@@ -4397,35 +4828,20 @@ type PutSourceResponse200Headers struct {
 	ETag string
 }
 
-// PutSourceResponse201Headers the declared response headers of an HTTP 201 response for PutSource
-type PutSourceResponse201Headers struct {
-	ETag     string
-	Location string
-}
-
 type PutSourceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Source
-	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *Source
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PutSourceResponse200Headers
-	// Headers201 the parsed response headers for an HTTP 201 response
-	Headers201 *PutSourceResponse201Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r PutSourceResponse) GetJSON200() *Source {
 	return r.JSON200
-}
-
-// GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r PutSourceResponse) GetJSON201() *Source {
-	return r.JSON201
 }
 
 // GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
@@ -5341,6 +5757,191 @@ func (r ListTasksResponse) ContentType() string {
 	return ""
 }
 
+type ListTokensResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TokenPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTokensResponse) GetJSON200() *TokenPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListTokensResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTokensResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTokensResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTokensResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTokensResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *NewToken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTokenResponse) GetJSON201() *NewToken {
+	return r.JSON201
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateTokenResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CheckTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Principal
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CheckTokenResponse) GetJSON200() *Principal {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CheckTokenResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CheckTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CheckTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CheckTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CheckTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteTokenResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteTokenResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteTokenResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteTokenResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteTokenResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ValidateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -5706,9 +6307,9 @@ func (c *ClientWithResponses) GetSourceWithResponse(ctx context.Context, name ex
 	return ParseGetSourceResponse(rsp)
 }
 
-// PutSourceWithBodyWithResponse Create or replace a source
+// PutSourceWithBodyWithResponse Replace a source
 //
-// A change that a stream of the source would not survive is refused with `source_in_use`.
+// For the streams made from now on; existing ones keep what they were made with.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5721,9 +6322,9 @@ func (c *ClientWithResponses) PutSourceWithBodyWithResponse(ctx context.Context,
 	return ParsePutSourceResponse(rsp)
 }
 
-// PutSourceWithResponse Create or replace a source
+// PutSourceWithResponse Replace a source
 //
-// A change that a stream of the source would not survive is refused with `source_in_use`.
+// For the streams made from now on; existing ones keep what they were made with.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6050,6 +6651,84 @@ func (c *ClientWithResponses) ListTasksWithResponse(ctx context.Context, name ex
 		return nil, err
 	}
 	return ParseListTasksResponse(rsp)
+}
+
+// ListTokensWithResponse List API tokens
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/tokens (the `ListTokens` operationId).
+func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListTokensResponse, error) {
+	rsp, err := c.ListTokens(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTokensResponse(rsp)
+}
+
+// CreateTokenWithBodyWithResponse Make an API token
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateTokenWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTokenResponse(rsp)
+}
+
+// CreateTokenWithResponse Make an API token
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
+func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateToken(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTokenResponse(rsp)
+}
+
+// CheckTokenWithBodyWithResponse Whom a token belongs to, for workers
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+func (c *ClientWithResponses) CheckTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckTokenResponse, error) {
+	rsp, err := c.CheckTokenWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckTokenResponse(rsp)
+}
+
+// CheckTokenWithResponse Whom a token belongs to, for workers
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/tokens/check (the `CheckToken` operationId).
+func (c *ClientWithResponses) CheckTokenWithResponse(ctx context.Context, body CheckTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CheckTokenResponse, error) {
+	rsp, err := c.CheckToken(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCheckTokenResponse(rsp)
+}
+
+// DeleteTokenWithResponse Delete an API token
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/tokens/{name} (the `DeleteToken` operationId).
+func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*DeleteTokenResponse, error) {
+	rsp, err := c.DeleteToken(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteTokenResponse(rsp)
 }
 
 // ValidateWithBodyWithResponse Check a stream without creating it
@@ -6527,13 +7206,6 @@ func ParsePutSourceResponse(rsp *http.Response) (*PutSourceResponse, error) {
 		}
 		response.JSON200 = &dest
 
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest Source
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON201 = &dest
-
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -6554,23 +7226,6 @@ func ParsePutSourceResponse(rsp *http.Response) (*PutSourceResponse, error) {
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
-	case rsp.StatusCode == 201:
-		var headers PutSourceResponse201Headers
-		if values := rsp.Header.Values("ETag"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.ETag = value
-		}
-		if values := rsp.Header.Values("Location"); len(values) > 0 {
-			var value string
-			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			}
-			headers.Location = value
-		}
-		response.Headers201 = &headers
 	}
 
 	return response, nil
@@ -7335,6 +7990,134 @@ func ParseListTasksResponse(rsp *http.Response) (*ListTasksResponse, error) {
 	return response, nil
 }
 
+// ParseListTokensResponse parses an HTTP response from a ListTokensWithResponse call
+func ParseListTokensResponse(rsp *http.Response) (*ListTokensResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTokensResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TokenPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateTokenResponse parses an HTTP response from a CreateTokenWithResponse call
+func ParseCreateTokenResponse(rsp *http.Response) (*CreateTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest NewToken
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCheckTokenResponse parses an HTTP response from a CheckTokenWithResponse call
+func ParseCheckTokenResponse(rsp *http.Response) (*CheckTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CheckTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Principal
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteTokenResponse parses an HTTP response from a DeleteTokenWithResponse call
+func ParseDeleteTokenResponse(rsp *http.Response) (*DeleteTokenResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteTokenResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseValidateResponse parses an HTTP response from a ValidateWithResponse call
 func ParseValidateResponse(rsp *http.Response) (*ValidateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7499,7 +8282,7 @@ type ServerInterface interface {
 	// GetSource Read a source
 	// (GET /v1/sources/{name})
 	GetSource(w http.ResponseWriter, r *http.Request, name externalRef0.Name)
-	// PutSource Create or replace a source
+	// PutSource Replace a source
 	// (PUT /v1/sources/{name})
 	PutSource(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params PutSourceParams)
 	// ListDeadLetters List records that were set aside
@@ -7553,6 +8336,18 @@ type ServerInterface interface {
 	// ListTasks Tasks of a stream
 	// (GET /v1/streams/{name}/tasks)
 	ListTasks(w http.ResponseWriter, r *http.Request, name externalRef0.Name)
+	// ListTokens List API tokens
+	// (GET /v1/tokens)
+	ListTokens(w http.ResponseWriter, r *http.Request)
+	// CreateToken Make an API token
+	// (POST /v1/tokens)
+	CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams)
+	// CheckToken Whom a token belongs to, for workers
+	// (POST /v1/tokens/check)
+	CheckToken(w http.ResponseWriter, r *http.Request)
+	// DeleteToken Delete an API token
+	// (DELETE /v1/tokens/{name})
+	DeleteToken(w http.ResponseWriter, r *http.Request, name externalRef0.Name)
 	// Validate Check a stream without creating it
 	// (POST /v1/validate)
 	Validate(w http.ResponseWriter, r *http.Request, params ValidateParams)
@@ -7631,7 +8426,7 @@ func (_ Unimplemented) GetSource(w http.ResponseWriter, r *http.Request, name ex
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// PutSource Create or replace a source
+// PutSource Replace a source
 // (PUT /v1/sources/{name})
 func (_ Unimplemented) PutSource(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params PutSourceParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -7736,6 +8531,30 @@ func (_ Unimplemented) StopStream(w http.ResponseWriter, r *http.Request, name e
 // ListTasks Tasks of a stream
 // (GET /v1/streams/{name}/tasks)
 func (_ Unimplemented) ListTasks(w http.ResponseWriter, r *http.Request, name externalRef0.Name) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListTokens List API tokens
+// (GET /v1/tokens)
+func (_ Unimplemented) ListTokens(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateToken Make an API token
+// (POST /v1/tokens)
+func (_ Unimplemented) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CheckToken Whom a token belongs to, for workers
+// (POST /v1/tokens/check)
+func (_ Unimplemented) CheckToken(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteToken Delete an API token
+// (DELETE /v1/tokens/{name})
+func (_ Unimplemented) DeleteToken(w http.ResponseWriter, r *http.Request, name externalRef0.Name) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -9047,6 +9866,101 @@ func (siw *ServerInterfaceWrapper) ListTasks(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// ListTokens operation middleware
+func (siw *ServerInterfaceWrapper) ListTokens(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTokens(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateToken(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CheckToken operation middleware
+func (siw *ServerInterfaceWrapper) CheckToken(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CheckToken(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteToken operation middleware
+func (siw *ServerInterfaceWrapper) DeleteToken(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteToken(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // Validate operation middleware
 func (siw *ServerInterfaceWrapper) Validate(w http.ResponseWriter, r *http.Request) {
 
@@ -9362,6 +10276,18 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/events", wrapper.ListEvents)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/tokens", wrapper.ListTokens)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/tokens", wrapper.CreateToken)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/tokens/{name}", wrapper.DeleteToken)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/tokens/check", wrapper.CheckToken)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/version", wrapper.GetVersion)
@@ -9804,30 +10730,6 @@ func (response PutSource200JSONResponse) VisitPutSourceResponse(w http.ResponseW
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type PutSource201ResponseHeaders struct {
-	ETag     string
-	Location string
-}
-
-type PutSource201JSONResponse struct {
-	Body    Source
-	Headers PutSource201ResponseHeaders
-}
-
-func (response PutSource201JSONResponse) VisitPutSourceResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
-	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
-	w.WriteHeader(201)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -10578,6 +11480,156 @@ func (response ListTasksdefaultApplicationProblemPlusJSONResponse) VisitListTask
 	return err
 }
 
+type ListTokensRequestObject struct {
+}
+
+type ListTokensResponseObject interface {
+	VisitListTokensResponse(w http.ResponseWriter) error
+}
+
+type ListTokens200JSONResponse TokenPage
+
+func (response ListTokens200JSONResponse) VisitListTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListTokensdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ListTokensdefaultApplicationProblemPlusJSONResponse) VisitListTokensResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTokenRequestObject struct {
+	Params CreateTokenParams
+	Body   *CreateTokenJSONRequestBody
+}
+
+type CreateTokenResponseObject interface {
+	VisitCreateTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateToken201JSONResponse NewToken
+
+func (response CreateToken201JSONResponse) VisitCreateTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response CreateTokendefaultApplicationProblemPlusJSONResponse) VisitCreateTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckTokenRequestObject struct {
+	Body *CheckTokenJSONRequestBody
+}
+
+type CheckTokenResponseObject interface {
+	VisitCheckTokenResponse(w http.ResponseWriter) error
+}
+
+type CheckToken200JSONResponse Principal
+
+func (response CheckToken200JSONResponse) VisitCheckTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CheckTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response CheckTokendefaultApplicationProblemPlusJSONResponse) VisitCheckTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteTokenRequestObject struct {
+	Name externalRef0.Name `json:"name"`
+}
+
+type DeleteTokenResponseObject interface {
+	VisitDeleteTokenResponse(w http.ResponseWriter) error
+}
+
+type DeleteToken204Response struct {
+}
+
+func (response DeleteToken204Response) VisitDeleteTokenResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteTokendefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response DeleteTokendefaultApplicationProblemPlusJSONResponse) VisitDeleteTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ValidateRequestObject struct {
 	Params ValidateParams
 	Body   *ValidateJSONRequestBody
@@ -10766,7 +11818,7 @@ type StrictServerInterface interface {
 	// GetSource Read a source
 	// (GET /v1/sources/{name})
 	GetSource(ctx context.Context, request GetSourceRequestObject) (GetSourceResponseObject, error)
-	// PutSource Create or replace a source
+	// PutSource Replace a source
 	// (PUT /v1/sources/{name})
 	PutSource(ctx context.Context, request PutSourceRequestObject) (PutSourceResponseObject, error)
 	// ListDeadLetters List records that were set aside
@@ -10820,6 +11872,18 @@ type StrictServerInterface interface {
 	// ListTasks Tasks of a stream
 	// (GET /v1/streams/{name}/tasks)
 	ListTasks(ctx context.Context, request ListTasksRequestObject) (ListTasksResponseObject, error)
+	// ListTokens List API tokens
+	// (GET /v1/tokens)
+	ListTokens(ctx context.Context, request ListTokensRequestObject) (ListTokensResponseObject, error)
+	// CreateToken Make an API token
+	// (POST /v1/tokens)
+	CreateToken(ctx context.Context, request CreateTokenRequestObject) (CreateTokenResponseObject, error)
+	// CheckToken Whom a token belongs to, for workers
+	// (POST /v1/tokens/check)
+	CheckToken(ctx context.Context, request CheckTokenRequestObject) (CheckTokenResponseObject, error)
+	// DeleteToken Delete an API token
+	// (DELETE /v1/tokens/{name})
+	DeleteToken(ctx context.Context, request DeleteTokenRequestObject) (DeleteTokenResponseObject, error)
 	// Validate Check a stream without creating it
 	// (POST /v1/validate)
 	Validate(ctx context.Context, request ValidateRequestObject) (ValidateResponseObject, error)
@@ -11692,6 +12756,120 @@ func (sh *strictHandler) ListTasks(w http.ResponseWriter, r *http.Request, name 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListTasksResponseObject); ok {
 		if err := validResponse.VisitListTasksResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListTokens operation middleware
+func (sh *strictHandler) ListTokens(w http.ResponseWriter, r *http.Request) {
+	var request ListTokensRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListTokens(ctx, request.(ListTokensRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListTokens")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListTokensResponseObject); ok {
+		if err := validResponse.VisitListTokensResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateToken operation middleware
+func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
+	var request CreateTokenRequestObject
+
+	request.Params = params
+
+	var body CreateTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateToken(ctx, request.(CreateTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateTokenResponseObject); ok {
+		if err := validResponse.VisitCreateTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CheckToken operation middleware
+func (sh *strictHandler) CheckToken(w http.ResponseWriter, r *http.Request) {
+	var request CheckTokenRequestObject
+
+	var body CheckTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CheckToken(ctx, request.(CheckTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CheckToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CheckTokenResponseObject); ok {
+		if err := validResponse.VisitCheckTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteToken operation middleware
+func (sh *strictHandler) DeleteToken(w http.ResponseWriter, r *http.Request, name externalRef0.Name) {
+	var request DeleteTokenRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteToken(ctx, request.(DeleteTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteTokenResponseObject); ok {
+		if err := validResponse.VisitDeleteTokenResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
