@@ -1,0 +1,20 @@
+package spec
+
+// Expr is the text of an expression in the language of package sql; empty is absent.
+type Expr string
+
+func (e *Expr) decode(d *decoder, at string, n *node) {
+	switch n.kind {
+	case nodeString:
+		if n.text == "" {
+			d.fault(CodeInvalidValue, at, "write an expression, or leave the member out", "an empty expression")
+		}
+	case nodeNumber, nodeBool: // `where: true` is an expression like any other
+	default:
+		d.wrongType(at, n, "an expression")
+		return
+	}
+	*e = Expr(n.text)
+}
+
+func (e Expr) encode() *node { return newString(string(e)) }
