@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 )
 
 // Cluster is the cluster's one row.
@@ -24,43 +25,12 @@ type Source struct {
 	Updated time.Time
 }
 
-// StreamState is the state of a stream as a whole (DESIGN §11). The metastore's CHECK constraint lists the same names.
-type StreamState string
-
-// The stream states.
-const (
-	StreamCreating   StreamState = "creating"
-	StreamRunning    StreamState = "running"
-	StreamRecovering StreamState = "recovering"
-	StreamPausing    StreamState = "pausing"
-	StreamPaused     StreamState = "paused"
-	StreamStopping   StreamState = "stopping"
-	StreamStopped    StreamState = "stopped"
-	StreamFinished   StreamState = "finished"
-	StreamFailed     StreamState = "failed"
-	StreamDropping   StreamState = "dropping"
+// The words of the control loop's core that are in rows.
+type (
+	StreamState = decide.State
+	Wanted      = decide.Wanted
+	Cause       = decide.Cause
 )
-
-// StreamStates lists all stream states.
-var StreamStates = []StreamState{StreamCreating, StreamRunning, StreamRecovering, StreamPausing, StreamPaused,
-	StreamStopping, StreamStopped, StreamFinished, StreamFailed, StreamDropping}
-
-// Wanted is what the user wants of a stream; any reset, failover or restart ends in it.
-type Wanted string
-
-// The wanted states.
-const (
-	WantRunning Wanted = "running"
-	WantPaused  Wanted = "paused"
-	WantStopped Wanted = "stopped"
-	WantDropped Wanted = "dropped"
-)
-
-// Cause says why something failed, with a code of the catalogue.
-type Cause struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
 
 // SourcePartition is a partition that a stream reads, with its bounds resolved to offsets when the stream was created.
 type SourcePartition struct {
@@ -103,13 +73,17 @@ type Stream struct {
 	Wanted     Wanted
 	Generation ident.Generation // raised by every accepted change
 	Stage      ident.Stage      // 0 until the first placement
+	// StageDue: the stage is over (or there was none), and the next one is not placed yet.
+	StageDue bool
+	// StageBegun is when the stage was placed: a label. nil at stage 0.
+	StageBegun *time.Time
 	// Ready: every task of the stage has reported ready once; its deploy is complete.
 	Ready bool
 	// Restarts counts resets that the stream itself caused, since a user started it or a stage ran well for long.
 	Restarts int
 	Cause    *Cause // why it failed, or why it was last reset
-	// Counters are the last ones of a stage that has ended; nil before. The form is package control's.
-	Counters json.RawMessage
+	// Progress is the last of a stage that has ended; nil before. The form is package control's.
+	Progress json.RawMessage
 
 	Created time.Time
 	Updated time.Time

@@ -60,7 +60,7 @@ type Reader interface {
 
 	Stream(ctx context.Context, name string) (Stream, error)
 	Streams(ctx context.Context, after string, limit int) ([]Stream, error) // by name, names > after
-	StreamTasks(ctx context.Context, id ident.StreamID) ([]Task, error)     // of the current stage, by task
+	StreamTasks(ctx context.Context, id ident.StreamID) ([]Task, error)     // of the placed stage, by task
 	StreamsOfSource(ctx context.Context, id ident.SourceID) ([]string, error)
 
 	Nodes(ctx context.Context) ([]Node, error)     // by id
@@ -79,6 +79,9 @@ type Tx interface {
 
 	// Term is the lease term that the transaction runs under.
 	Term() ident.Term
+
+	// InitCluster writes the cluster's row and its vgroups unless they are there, and returns what is there.
+	InitCluster(ctx context.Context, c Cluster) (Cluster, error)
 
 	LockSource(ctx context.Context, name string) (Source, error)
 	InsertSource(ctx context.Context, s Source) (Source, error) // gives id, version 1 and times

@@ -1,0 +1,276 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// Do is the one thing that a Decision asks for.
+type Do uint8
+
+// The things to do.
+const (
+	// Wait: nothing can be done now; Why says what for. Look again at At (0: only when something changes).
+	Wait Do = iota
+	// EnsureTopics: make and check the stream's topics, outside the metastore.
+	EnsureTopics
+	// DeleteTopics: delete the stream's topics, outside the metastore.
+	DeleteTopics
+	// Place: raise the stage and write its placement.
+	Place
+	// Become: write State; Ready says that the stage's start is complete.
+	Become
+	// Restage: the present stage is over; a new one is due. Counted ones count toward MaxRestarts.
+	Restage
+	// Fail: write the state failed with Cause.
+	Fail
+	// Forget: forget the earlier restarts, since the stream has been well for long.
+	Forget
+	// DeleteRow: delete the stream's row; nothing of it is left elsewhere.
+	DeleteRow
+)
+
+var doNames = [...]string{"wait", "ensure-topics", "delete-topics", "place", "become", "restage", "fail", "forget", "delete-row"}
+
+// String returns the name used in scripts and logs.
+func (d Do) String() string { return doNames[d] }
+
+// Decision is the next step for a stream.
+type Decision struct {
+	Do      Do
+	State   State        // Become
+	Ready   bool         // Become: the stage is complete
+	Counted bool         // Restage
+	Cause   *Cause       // Restage, Fail
+	Why     string       // Wait
+	At      ident.MonoMs // Wait
+}
+
+// The codes that Step itself gives as causes.
+const (
+	CodeStartTimeout    = "start_timeout"
+	CodeNodeRestarted   = "node_restarted"
+	CodeTooManyRestarts = "too_many_restarts"
+)
+
+// named are the causes that repeating cannot cure: the stream fails at once, with the name (DESIGN §4, §9).
+var named = map[string]bool{
+	"source_topic_recreated": true,
+	"source_offsets_lost":    true,
+	"topic_unknown":          true,
+	"not_authorized":         true,
+	"record_too_large":       true,
+	"row_too_large":          true,
+	"unsupported_version":    true,
+	"topic_settings_differ":  true,
+	"target_mismatch":        true,
+	"plan_invalid":           true,
+}
+
+// Named tells whether a cause with the code fails a stream at once.
+func Named(code string) bool { return named[code] }
+
+// Step says what to do next for a stream.
+func Step(f Facts, l Limits) Decision {
+	switch f.State {
+	case Dropping:
+		return dropping(f)
+	case Stopping:
+		return stopping(f)
+	case Stopped, Finished, Failed:
+		return Decision{}
+	case Creating, Recovering:
+		if f.StageDue {
+			return due(f, l)
+		}
+	case Running, Pausing, Paused:
+	}
+	if d, over := ended(f, l); over {
+		return d
+	}
+	if f.State.Starting() {
+		return starting(f, l)
+	}
+	return working(f, l)
+}
+
+// dropping waits until no living node has a task of the stream, then removes the topics, then the row.
+func dropping(f Facts) Decision {
+	var waiting []string
+	for _, t := range f.Tasks {
+		if !t.forgotten() {
+			waiting = append(waiting, string(t.Node))
+		}
+	}
+	for _, n := range f.Holders {
+		waiting = append(waiting, string(n))
+	}
+	switch {
+	case len(waiting) > 0:
+		return Decision{Why: "tasks are ending on " + list(waiting)}
+	case f.Topics.Done:
+		return Decision{Do: DeleteRow}
+	}
+	return Decision{Do: DeleteTopics, Cause: f.Topics.Err}
+}
+
+func stopping(f Facts) Decision {
+	var waiting []string
+	for _, t := range f.Tasks {
+		if !t.settled() {
+			waiting = append(waiting, t.Task.String())
+		}
+	}
+	if len(waiting) > 0 {
+		return Decision{Why: "tasks are ending: " + list(waiting)}
+	}
+	return Decision{Do: Become, State: Stopped, Ready: f.Ready}
+}
+
+// due places the stage that is due: after its back-off, when the topics are right and the owners are there.
+func due(f Facts, l Limits) Decision {
+	if at := f.DueSince + l.Backoff(f.Restarts); f.Now < at {
+		return Decision{Why: "waiting before the next restart", At: at}
+	}
+	if f.Topics.Err != nil && f.Topics.Final {
+		return Decision{Do: Fail, Cause: f.Topics.Err}
+	}
+	switch {
+	case f.Unplaced:
+		return Decision{Why: "no node has registered for its vgroups yet"}
+	case len(f.Absent) > 0:
+		return Decision{Why: "waiting for " + list(texts(f.Absent)) + " to come back"}
+	case !f.Topics.Done:
+		return Decision{Do: EnsureTopics, Cause: f.Topics.Err}
+	}
+	return Decision{Do: Place}
+}
+
+// ended looks for reasons that end the stage: a named failure first, then a dead instance, then a request to reset.
+func ended(f Facts, l Limits) (Decision, bool) {
+	var failed *Cause
+	for _, t := range f.Tasks {
+		if t.Report != taskFailed || t.Cause == nil {
+			continue
+		}
+		if Named(t.Cause.Code) {
+			return Decision{Do: Fail, Cause: t.Cause}, true
+		}
+		if failed == nil {
+			failed = t.Cause
+		}
+	}
+	if f.ResetAsked != nil && Named(f.ResetAsked.Code) {
+		return Decision{Do: Fail, Cause: f.ResetAsked}, true
+	}
+	for _, t := range f.Tasks {
+		if t.Life == Gone {
+			return Decision{Do: Restage, Cause: &Cause{CodeNodeRestarted,
+				fmt.Sprintf("node %s ended or was started again: its tasks are dead", t.Node)}}, true
+		}
+	}
+	if failed == nil {
+		failed = f.ResetAsked
+	}
+	if failed == nil {
+		return Decision{}, false
+	}
+	return restage(f, l, failed), true
+}
+
+// restage is a counted reset, or the failure of the stream when there were too many.
+func restage(f Facts, l Limits, c *Cause) Decision {
+	if f.Restarts >= l.MaxRestarts {
+		return Decision{Do: Fail, Cause: &Cause{CodeTooManyRestarts,
+			fmt.Sprintf("%d restarts did not help; the last cause was %s: %s", f.Restarts, c.Code, c.Message)}}
+	}
+	return Decision{Do: Restage, Counted: true, Cause: c}
+}
+
+// starting waits until every task has been ready in the stage.
+func starting(f Facts, l Limits) Decision {
+	var missing, silent []string
+	for _, t := range f.Tasks {
+		if !t.ready() {
+			missing = append(missing, t.Task.String())
+			if t.Life == Silent {
+				silent = append(silent, string(t.Node))
+			}
+		}
+	}
+	switch {
+	case len(missing) == 0:
+		return Decision{Do: Become, State: wantedState(f.Wanted), Ready: true}
+	case len(silent) > 0: // no fault of the start: its tasks are waited for like those of a running stage
+		return Decision{Why: "nothing heard from " + list(silent)}
+	case f.Now >= f.StageBegun+l.StartTimeout:
+		return restage(f, l, &Cause{CodeStartTimeout,
+			fmt.Sprintf("not ready after %d s: %s", l.StartTimeout/1000, list(missing))})
+	}
+	return Decision{Why: "starting: " + list(missing), At: f.StageBegun + l.StartTimeout}
+}
+
+// wantedState is where a complete start leads.
+func wantedState(w Wanted) State {
+	if w == WantPaused {
+		return Pausing
+	}
+	return Running
+}
+
+// working looks after a stage that is ready.
+func working(f Facts, l Limits) Decision {
+	finished, paused := len(f.Tasks) > 0, true
+	var silent []string
+	for _, t := range f.Tasks {
+		finished = finished && t.Report == taskFinished
+		if t.Task.Level == ident.LevelSource {
+			paused = paused && t.Acked && (t.Report == taskPaused || t.Report == taskFinished)
+		}
+		if t.Life == Silent {
+			silent = append(silent, string(t.Node))
+		}
+	}
+	switch {
+	case finished:
+		return Decision{Do: Become, State: Finished, Ready: true}
+	case f.State == Pausing && paused:
+		return Decision{Do: Become, State: Paused, Ready: true}
+	case len(silent) > 0:
+		return Decision{Why: "nothing heard from " + list(silent)}
+	case f.State == Pausing:
+		return Decision{Why: "sources are pausing"}
+	case f.Restarts > 0 && f.Now >= f.ReadySince+l.Healthy:
+		return Decision{Do: Forget}
+	case f.Restarts > 0:
+		return Decision{At: f.ReadySince + l.Healthy}
+	}
+	return Decision{}
+}
+
+func texts[T ~string](in []T) []string {
+	out := make([]string, len(in))
+	for i, s := range in {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// list joins names, each once, and cuts a long list.
+func list(names []string) string {
+	const shown = 8 // enough to know where to look
+	var once []string
+	seen := map[string]bool{}
+	for _, n := range names {
+		if !seen[n] {
+			seen[n] = true
+			once = append(once, n)
+		}
+	}
+	if len(once) > shown {
+		return strings.Join(once[:shown], ", ") + fmt.Sprintf(" and %d more", len(once)-shown)
+	}
+	return strings.Join(once, ", ")
+}
