@@ -481,6 +481,9 @@ type Problem struct {
 	Detail string  `json:"detail"`
 	Errors []Fault `json:"errors,omitempty"`
 
+	// Hint What to do about it.
+	Hint string `json:"hint,omitempty"`
+
 	// Instance The path that was asked for.
 	Instance string `json:"instance,omitempty"`
 
