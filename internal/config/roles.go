@@ -1,0 +1,182 @@
+package config
+
+import (
+	"runtime"
+	"time"
+)
+
+// Coordinator configures `pondage coordinator`.
+type Coordinator struct {
+	// Name of the cluster, [a-z][a-z0-9_]{0,30}. Starts the names of all topics, groups and locks; never change it later.
+	Cluster string `key:"cluster"`
+	// Number of vgroups of a new cluster: the unit of partitioning and placement, and the number of partitions of edge
+	// topics. Fixed when the cluster is made.
+	VGroups int `key:"vgroups"`
+	// The API.
+	HTTP HTTP `key:"http"`
+	// The metastore.
+	Postgres Postgres `key:"postgres"`
+	// The brokers with sources, edges and outputs.
+	Kafka Kafka `key:"kafka"`
+	// Who may call.
+	Security Security `key:"security"`
+	// Logs.
+	Log Log `key:"log"`
+	// Traces.
+	Telemetry Telemetry `key:"telemetry"`
+}
+
+// Worker configures `pondage worker`.
+type Worker struct {
+	// Base URLs of the coordinator's replicas, http://host:port.
+	Coordinators []string `key:"coordinators"`
+	// Directory of the node's data; locked by one process. Shared with the node's snapshotter.
+	DataDir string `key:"data_dir"`
+	// Memory of all queues, held blocks, fetch and produce buffers of the node. When it is full, sources pause.
+	Memory Size `key:"memory"`
+	// Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).
+	DispatchMaxBatch Size `key:"dispatch_max_batch"`
+	// The API.
+	HTTP HTTP `key:"http"`
+	// Database of result tables without a target of their own, and of Postgres outputs.
+	Postgres Postgres `key:"postgres"`
+	// The brokers with sources, edges and outputs.
+	Kafka Kafka `key:"kafka"`
+	// Who may call.
+	Security Security `key:"security"`
+	// Logs.
+	Log Log `key:"log"`
+	// Traces.
+	Telemetry Telemetry `key:"telemetry"`
+}
+
+// Snapshotter configures `pondage snapshotter`.
+type Snapshotter struct {
+	// Directory of the node's data; shared with the node's worker.
+	DataDir string `key:"data_dir"`
+	// The API.
+	HTTP HTTP `key:"http"`
+	// Who may call.
+	Security Security `key:"security"`
+	// Logs.
+	Log Log `key:"log"`
+	// Traces.
+	Telemetry Telemetry `key:"telemetry"`
+}
+
+// Node configures `pondage node`: a worker and a snapshotter in one process.
+type Node struct {
+	// The worker, and what both share.
+	Worker `key:",inline"`
+	// The API of the snapshotter.
+	Snapshotter HTTP `key:"snapshotter"`
+}
+
+// Broker configures `pondage broker`, the embedded broker as a process of its own. For one machine and for tests.
+type Broker struct {
+	// Address that clients connect to, host:port.
+	Listen string `key:"listen"`
+	// Directory of the log.
+	DataDir string `key:"data_dir"`
+	// Logs.
+	Log Log `key:"log"`
+}
+
+// Dev configures `pondage dev`, everything in one process.
+type Dev struct {
+	// Directory of all data; survives restarts.
+	DataDir string `key:"data_dir"`
+	// Name of the cluster.
+	Cluster string `key:"cluster"`
+	// Number of vgroups of a new cluster.
+	VGroups int `key:"vgroups"`
+	// Memory of all queues and buffers of the node.
+	Memory Size `key:"memory"`
+	// Brokers to use instead of the embedded one. Without brokers the embedded one is started.
+	Kafka Kafka `key:"kafka"`
+	// Database to use instead of a private one. Without a url a private one is started.
+	Postgres Postgres `key:"postgres"`
+	// The API of the coordinator. Port 0 takes a free one.
+	HTTP HTTP `key:"http"`
+	// Address of the embedded broker, host:port. Port 0 takes a free one.
+	BrokerListen string `key:"broker_listen"`
+	// Who may call.
+	Security Security `key:"security"`
+	// Logs.
+	Log Log `key:"log"`
+	// Traces.
+	Telemetry Telemetry `key:"telemetry"`
+}
+
+// Ports of the services where none is given; unassigned by IANA and next to each other.
+const (
+	portCoordinator = "127.0.0.1:7420"
+	portWorker      = "127.0.0.1:7421"
+	portSnapshotter = "127.0.0.1:7422"
+	portBroker      = "127.0.0.1:7492"
+)
+
+const (
+	defaultCluster = "pondage"
+	defaultVGroups = 8         // DESIGN §1
+	devMemory      = 256 * MiB // DESIGN §5
+	maxBatch       = 4 * MiB   // DESIGN §4
+	// shareOfMachine is the part of the machine's memory that a worker takes when nothing is said (DESIGN §5).
+	shareOfMachine = 4
+)
+
+// DefaultCoordinator returns the defaults of the role.
+func DefaultCoordinator() Coordinator {
+	return Coordinator{
+		Cluster: defaultCluster, VGroups: defaultVGroups, HTTP: HTTP{Listen: portCoordinator}, Postgres: defaultPostgres(),
+		Kafka: defaultKafka(), Security: defaultSecurity(), Log: defaultLog(), Telemetry: defaultTelemetry(),
+	}
+}
+
+// DefaultWorker returns the defaults of the role.
+func DefaultWorker() Worker {
+	return Worker{
+		Coordinators: []string{"http://" + portCoordinator}, DataDir: "pondage-node", Memory: machineMemory() / shareOfMachine, DispatchMaxBatch: maxBatch,
+		HTTP: HTTP{Listen: portWorker}, Postgres: defaultPostgres(), Kafka: defaultKafka(), Security: defaultSecurity(), Log: defaultLog(), Telemetry: defaultTelemetry(),
+	}
+}
+
+// DefaultSnapshotter returns the defaults of the role.
+func DefaultSnapshotter() Snapshotter {
+	return Snapshotter{DataDir: "pondage-node", HTTP: HTTP{Listen: portSnapshotter}, Security: defaultSecurity(), Log: defaultLog(), Telemetry: defaultTelemetry()}
+}
+
+// DefaultNode returns the defaults of the role.
+func DefaultNode() Node {
+	return Node{Worker: DefaultWorker(), Snapshotter: HTTP{Listen: portSnapshotter}}
+}
+
+// DefaultBroker returns the defaults of the role.
+func DefaultBroker() Broker {
+	return Broker{Listen: portBroker, DataDir: "pondage-broker", Log: defaultLog()}
+}
+
+// DefaultDev returns the defaults of the role: loopback, without tokens.
+func DefaultDev() Dev {
+	d := Dev{
+		DataDir: ".dev", Cluster: defaultCluster, VGroups: defaultVGroups, Memory: devMemory, Kafka: defaultKafka(), Postgres: defaultPostgres(),
+		HTTP: HTTP{Listen: portCoordinator}, BrokerListen: portBroker, Security: defaultSecurity(), Log: defaultLog(), Telemetry: defaultTelemetry(),
+	}
+	d.Kafka.Brokers = nil
+	d.Security.Auth = AuthOff
+	d.Log.Format = LogText
+	return d
+}
+
+func defaultPostgres() Postgres {
+	const connections = 4 // a service is served well by few; a metastore serves many
+	return Postgres{MaxConnections: max(connections, runtime.GOMAXPROCS(0)), ConnectTimeout: 5 * time.Second}
+}
+
+func defaultKafka() Kafka { return Kafka{Brokers: []string{"127.0.0.1:9092"}} }
+
+func defaultSecurity() Security { return Security{Auth: AuthToken} }
+
+func defaultLog() Log { return Log{Level: "info", Format: LogJSON} }
+
+func defaultTelemetry() Telemetry { return Telemetry{SampleRatio: 0.01} }
