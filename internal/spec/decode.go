@@ -114,10 +114,15 @@ func (d *decoder) object(at string, n *node, v reflect.Value) {
 		d.value(at+"/"+escapePointer(m.name), m.value, v.FieldByIndex(f.index))
 	}
 	for _, f := range fields {
-		if got := n.get(f.name); f.required && (got == nil || got.kind == nodeNull) {
+		if f.required && n.get(f.name).empty() {
 			d.fault(CodeMissingMember, at, "add "+f.name, "%s is missing", f.name)
 		}
 	}
+}
+
+// empty tells whether nothing was given: no member, null, or an empty string.
+func (n *node) empty() bool {
+	return n == nil || n.kind == nodeNull || (n.kind == nodeString && n.text == "")
 }
 
 func (d *decoder) unknown(at, name string, known []string) {
@@ -133,7 +138,7 @@ func (d *decoder) list(at string, n *node, v reflect.Value) {
 		n = splitList(n) // SQL has no lists
 	}
 	if n.kind != nodeArray {
-		d.wrongType(at, n, "a list")
+		d.fault(CodeWrongType, at, "write it as [ … ]", "want a list, found %s", n.describe())
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.items), len(n.items)))

@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/pondage/pondage/internal/block"
@@ -46,9 +47,20 @@ func encodeValue(v reflect.Value) *node {
 	case reflect.Bool:
 		return newBool(v.Bool())
 	case reflect.Int64:
-		return newInt(v.Int())
+		return encodeInt(v.Int())
 	}
 	panic("spec: no way to encode a " + v.Type().String())
+}
+
+// maxJSONInt is the largest integer that every JSON reader keeps exact.
+const maxJSONInt = 1 << 53
+
+// encodeInt writes what a double would change as a string (DESIGN §12).
+func encodeInt(i int64) *node {
+	if i > maxJSONInt || i < -maxJSONInt {
+		return newString(strconv.FormatInt(i, 10))
+	}
+	return newInt(i)
 }
 
 // absent tells whether a member is left out. An object without members is: {} and absence mean the same everywhere.

@@ -5,11 +5,7 @@ type Expr string
 
 func (e *Expr) decode(d *decoder, at string, n *node) {
 	switch n.kind {
-	case nodeString:
-		if n.text == "" {
-			d.fault(CodeInvalidValue, at, "write an expression, or leave the member out", "an empty expression")
-		}
-	case nodeNumber, nodeBool: // `where: true` is an expression like any other
+	case nodeString, nodeNumber, nodeBool: // `where: true` is an expression like any other
 	default:
 		d.wrongType(at, n, "an expression")
 		return

@@ -100,6 +100,9 @@ func (t Table) Path() (steps []string, ok bool) {
 	return steps, err == nil
 }
 
+// Expr returns the expression, where Table is no path.
+func (t Table) Expr() Expr { return Expr(t) }
+
 func (t *Table) decode(d *decoder, at string, n *node) {
 	text, ok := d.text(at, n)
 	if !ok {
@@ -107,10 +110,6 @@ func (t *Table) decode(d *decoder, at string, n *node) {
 	}
 	if _, err := ParsePath(text); err != nil && strings.HasPrefix(text, "$") {
 		d.fault(CodeInvalidValue, at, "for example $.geo.net", "%v", err)
-		return
-	}
-	if text == "" {
-		d.fault(CodeInvalidValue, at, "name a member, for example table: device", "an empty table name")
 		return
 	}
 	*t = Table(text)

@@ -51,7 +51,7 @@ func (d *decoder) checkElapsed(at string, v *Duration) {
 
 // checkAtLeast refuses a count below the least.
 func (d *decoder) checkAtLeast(at string, v *int64, least int64) {
-	if v != nil && *v < least {
+	if v != nil && *v < least && !d.has(at) {
 		d.fault(CodeInvalidValue, at, "", "want at least %d, found %d", least, *v)
 	}
 }

@@ -40,9 +40,9 @@ func (d *decoder) checkWindowMembers(at string, w *Window, required, known []str
 		given := !absent(v.FieldByIndex(f.index))
 		switch {
 		case given && !slices.Contains(known, f.name):
-			d.fault(CodeUnknownMember, at+"/"+f.name, "known here: "+strings.Join(known, ", "), "a %s window has no %s", w.Kind, f.name)
+			d.fault(CodeUnknownMember, at+"/"+f.name, "known here: "+strings.Join(known, ", "), "windows of kind %s have no %s", w.Kind, f.name)
 		case !given && slices.Contains(required, f.name) && !d.has(at+"/"+f.name):
-			d.fault(CodeMissingMember, at, "add "+f.name, "a %s window needs %s", w.Kind, f.name)
+			d.fault(CodeMissingMember, at, "add "+f.name, "windows of kind %s need %s", w.Kind, f.name)
 		}
 	}
 }
