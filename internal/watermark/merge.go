@@ -68,7 +68,7 @@ func (m *Merge) Step(e Event) ([]Effect, error) {
 		err := m.heard(e)
 		return m.out, err
 	case Answered:
-		if q := m.asked.answer(e); q != nil {
+		for _, q := range m.asked.answer(e) {
 			m.emit(Answer{To: q.from, Question: q.number, Watermark: max(q.highest, m.told.watermark)})
 		}
 	case Flush:

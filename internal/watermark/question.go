@@ -1,6 +1,11 @@
 package watermark
 
-import "github.com/pondage/pondage/internal/ident"
+import (
+	"maps"
+	"slices"
+
+	"github.com/pondage/pondage/internal/ident"
+)
 
 // asking keeps the questions for floors that a task has put to its destinations. The zero value is ready.
 type asking struct {
@@ -33,18 +38,22 @@ func (a *asking) begin(dests []ident.Task) Question {
 	return a.last
 }
 
-// answer takes an answer in and returns the question when it was the last one missing. Answers to no open question, and
-// a destination's second one, change nothing.
-func (a *asking) answer(e Answered) *question {
-	q := a.open[e.Question]
-	if q == nil || !q.missing[e.From] {
-		return nil
+// answer takes an answer in and returns the questions that no destination has left open by it, in order. It answers
+// the question and all earlier ones of the same destination: it has held the minimum since the first, so its later
+// watermark covers them. Answers to no open question, and a destination's second one, change nothing.
+func (a *asking) answer(e Answered) []*question {
+	var complete []*question
+	for _, n := range slices.Sorted(maps.Keys(a.open)) {
+		q := a.open[n]
+		if n > e.Question || !q.missing[e.From] {
+			continue
+		}
+		delete(q.missing, e.From)
+		q.highest = max(q.highest, e.Watermark)
+		if len(q.missing) == 0 {
+			delete(a.open, n)
+			complete = append(complete, q)
+		}
 	}
-	delete(q.missing, e.From)
-	q.highest = max(q.highest, e.Watermark)
-	if len(q.missing) > 0 {
-		return nil
-	}
-	delete(a.open, e.Question)
-	return q
+	return complete
 }

@@ -71,14 +71,16 @@ func (p *partition) join(floor ident.EventMs) {
 	p.raiseFloor(int64(floor))
 }
 
-// answered lets the waiting partitions go once every destination has answered.
+// answered lets the waiting partitions go once every destination has answered. A source has one question at a time:
+// partitions that come back while it is open wait for the same answers.
 func (s *Source) answered(e Answered) {
-	q := s.asked.answer(e)
-	if q == nil {
-		return
+	for _, q := range s.asked.answer(e) {
+		s.moved = false
+		s.letGo(max(q.highest, s.told.watermark))
 	}
-	s.moved = false
-	floor := max(q.highest, s.told.watermark)
+}
+
+func (s *Source) letGo(floor ident.EventMs) {
 	for _, p := range s.order {
 		if p.phase == waiting {
 			p.join(floor)
