@@ -32,7 +32,7 @@ func Write(w http.ResponseWriter, r *http.Request, err error) *Document {
 	}
 	w.WriteHeader(d.Status)
 	if r.Method != http.MethodHead {
-		json.NewEncoder(w).Encode(d) //nolint:errcheck // the client is gone; there is nobody to tell
+		_ = json.NewEncoder(w).Encode(d) // an error means that the client is gone; there is nobody to tell
 	}
 	return d
 }
