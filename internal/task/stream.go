@@ -113,6 +113,9 @@ var wantedTable = map[StreamEvent]Wanted{
 	StreamPause: WantPaused, StreamResume: WantRunning, StreamStart: WantRunning, StreamStop: WantStopped,
 }
 
+// wantedStates says where byWanted leads.
+var wantedStates = map[Wanted]StreamState{WantRunning: StreamRunning, WantPaused: StreamPausing, WantStopped: StreamStopping}
+
 // StreamStatus is the pair that the metastore keeps of a stream.
 type StreamStatus struct {
 	State  StreamState
@@ -131,7 +134,7 @@ func (s StreamStatus) Step(e StreamEvent) (StreamStatus, error) {
 	switch target {
 	case same:
 	case byWanted:
-		s.State = map[Wanted]StreamState{WantRunning: StreamRunning, WantPaused: StreamPausing, WantStopped: StreamStopping}[s.Wanted]
+		s.State = wantedStates[s.Wanted]
 	default:
 		s.State = target
 	}
