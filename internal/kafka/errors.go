@@ -31,6 +31,7 @@ const (
 	CodeInvalidRequest     Code = "kafka_request_refused"  // the broker refuses the request for another reason
 	CodeUnreachable        Code = "broker_unreachable"     // transient: no connection, or no answer in time
 	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled
+	CodeDiscarded          Code = "message_discarded"      // Queue.Discard ended it
 	CodeClosed             Code = "kafka_client_closed"    // this client, fetcher, producer or queue was closed
 )
 
@@ -145,4 +146,15 @@ func codeOfBroker(err *kerr.Error) Code {
 		return CodeBrokerBusy
 	}
 	return CodeInvalidRequest
+}
+
+// locate says where an error of the decoder was met.
+func locate(err error, topic string, partition ident.Partition) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return classify("decode", topic, partition, err)
+	}
+	located := *e
+	located.Topic, located.Partition = topic, partition
+	return &located
 }

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"encoding/binary"
-	"errors"
 
 	"github.com/pondage/pondage/internal/ident"
 )
@@ -61,13 +60,10 @@ func (it *Iterator) Next() bool {
 
 // Err returns what ended the iteration early: an *Error with topic and partition.
 func (it *Iterator) Err() error {
-	var e *Error
-	if errors.As(it.err, &e) {
-		located := *e
-		located.Topic, located.Partition = it.chunk.Topic, it.chunk.Partition
-		return &located
+	if it.err == nil {
+		return nil
 	}
-	return it.err
+	return locate(it.err, it.chunk.Topic, it.chunk.Partition)
 }
 
 // decodeRecord reads one record at the front of it.records into it.Record.

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"encoding/base64"
-	"maps"
 
 	"github.com/pondage/pondage/internal/ident"
 )
@@ -82,12 +81,6 @@ func EdgeSpec(name string, v, brokers int) TopicSpec {
 			SettingCleanupPolicy:   "delete",
 		},
 	}
-}
-
-// clone returns a copy that shares no map.
-func (s TopicSpec) clone() TopicSpec {
-	s.Settings = maps.Clone(s.Settings)
-	return s
 }
 
 // Offsets are positions in a topic, by partition.

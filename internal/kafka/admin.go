@@ -1,0 +1,186 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+const (
+	// visibleWithin bounds how long brokers may take to hear of a topic that was made or deleted.
+	visibleWithin = 10 * time.Second
+	// visiblePoll is how often they are asked meanwhile.
+	visiblePoll = 20 * time.Millisecond
+)
+
+// CreateTopic makes a topic and waits until it has leaders. One that exists is refused with CodeTopicExists.
+func (c *Client) CreateTopic(ctx context.Context, spec TopicSpec) (Topic, error) {
+	brokers, err := c.BrokerCount(ctx)
+	if err != nil {
+		return Topic{}, err
+	}
+	replicas := int16(-1) // the cluster's default
+	if spec.ReplicationFactor > 0 {
+		replicas = int16(min(spec.ReplicationFactor, brokers))
+	}
+	settings := make(map[string]*string, len(spec.Settings))
+	for k, v := range spec.Settings {
+		settings[k] = &v
+	}
+	asked, cancel := c.deadline(ctx)
+	defer cancel()
+	made, err := c.admin.CreateTopic(asked, int32(spec.Partitions), replicas, settings, spec.Name)
+	if err != nil {
+		if made.ErrMessage != "" {
+			err = fmt.Errorf("%s: %w", made.ErrMessage, err)
+		}
+		return Topic{}, classify("create topic", spec.Name, NoPartition, err)
+	}
+	return c.awaitTopic(ctx, spec.Name, func(t Topic, err error) bool {
+		return err == nil && t.ID == TopicID(made.ID) && t.led()
+	})
+}
+
+// led tells whether every partition has a leader.
+func (t Topic) led() bool {
+	return !slices.ContainsFunc(t.Partitions, func(p TopicPartition) bool { return p.Leader < 0 })
+}
+
+// awaitTopic asks for a topic until it is as wanted, or until visibleWithin.
+func (c *Client) awaitTopic(ctx context.Context, name string, wanted func(Topic, error) bool) (Topic, error) {
+	ctx, cancel := context.WithTimeout(ctx, visibleWithin)
+	defer cancel()
+	for {
+		t, err := c.Topic(ctx, name)
+		if wanted(t, err) {
+			return t, nil
+		}
+		if !pause(ctx, visiblePoll) {
+			return Topic{}, &Error{
+				Code: CodeBrokerBusy, Op: "wait for topic", Topic: name, Partition: NoPartition,
+				Detail: "the brokers do not show the change yet", Err: errors.Join(err, ctx.Err()),
+			}
+		}
+	}
+}
+
+// DeleteTopic deletes a topic and waits until the brokers no longer show it. A missing one is no error.
+func (c *Client) DeleteTopic(ctx context.Context, name string) error {
+	asked, cancel := c.deadline(ctx)
+	defer cancel()
+	_, err := c.admin.DeleteTopic(asked, name)
+	if errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return nil
+	}
+	if err != nil {
+		return classify("delete topic", name, NoPartition, err)
+	}
+	_, err = c.awaitTopic(ctx, name, func(_ Topic, err error) bool { return CodeOf(err) == CodeTopicUnknown })
+	return err
+}
+
+// EnsureTopic returns the topic of the spec, made where missing. A topic that is there with other partitions, replicas or
+// settings is refused with CodeTopicSettings and the exact difference; it is never changed.
+func (c *Client) EnsureTopic(ctx context.Context, spec TopicSpec) (Topic, error) {
+	topic, err := c.CreateTopic(ctx, spec)
+	if CodeOf(err) != CodeTopicExists {
+		return topic, err
+	}
+	topic, err = c.awaitTopic(ctx, spec.Name, func(t Topic, err error) bool { return err == nil && t.led() })
+	if err != nil {
+		return Topic{}, err
+	}
+	settings, err := c.Settings(ctx, spec.Name)
+	if err != nil {
+		return Topic{}, err
+	}
+	brokers, err := c.BrokerCount(ctx)
+	if err != nil {
+		return Topic{}, err
+	}
+	if diff := spec.differences(topic, settings, brokers); len(diff) > 0 {
+		return Topic{}, &Error{
+			Code: CodeTopicSettings, Op: "check topic", Topic: spec.Name, Partition: NoPartition,
+			Detail: strings.Join(diff, "; ") + ". Change the topic, or delete it: it is made again",
+		}
+	}
+	return topic, nil
+}
+
+// differences lists what of a topic is not as the spec says, in a fixed order.
+func (s TopicSpec) differences(t Topic, settings map[string]string, brokers int) []string {
+	var diff []string
+	add := func(what string, found, wanted any) {
+		diff = append(diff, fmt.Sprintf("%s is %v, must be %v", what, found, wanted))
+	}
+	if len(t.Partitions) != s.Partitions {
+		add("partitions", len(t.Partitions), s.Partitions)
+	}
+	if want := min(s.ReplicationFactor, brokers); want > 0 && len(t.Partitions) > 0 && len(t.Partitions[0].Replicas) != want {
+		add("replication factor", len(t.Partitions[0].Replicas), want)
+	}
+	names := make([]string, 0, len(s.Settings))
+	for name := range s.Settings {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if found, ok := settings[name]; !ok {
+			add(name, "not set", s.Settings[name])
+		} else if found != s.Settings[name] {
+			add(name, found, s.Settings[name])
+		}
+	}
+	return diff
+}
+
+// Settings returns the topic's settings in effect, the cluster's defaults among them.
+func (c *Client) Settings(ctx context.Context, topic string) (map[string]string, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	answer, err := c.admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return nil, classify("describe settings", topic, NoPartition, err)
+	}
+	found, err := answer.On(topic, func(r *kadm.ResourceConfig) error { return r.Err })
+	if err != nil {
+		return nil, classify("describe settings", topic, NoPartition, err)
+	}
+	settings := make(map[string]string, len(found.Configs))
+	for _, s := range found.Configs {
+		settings[s.Key] = s.MaybeValue()
+	}
+	return settings, nil
+}
+
+// kafkaMaxMessageBytes is Kafka's default of max.message.bytes: what holds where we may not ask.
+const kafkaMaxMessageBytes = 1048588
+
+// maxMessageBytes returns the topic's limit for one batch, asked for once.
+func (c *Client) maxMessageBytes(ctx context.Context, topic Topic) (int, error) {
+	c.mu.Lock()
+	known, ok := c.maxBytes[topic.ID]
+	c.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	limit := kafkaMaxMessageBytes
+	settings, err := c.Settings(ctx, topic.Name)
+	if err != nil && CodeOf(err) != CodeNotAuthorized {
+		return 0, err
+	}
+	if n, err := strconv.Atoi(settings[SettingMaxMessageBytes]); err == nil && n > 0 {
+		limit = n
+	}
+	c.mu.Lock()
+	c.maxBytes[topic.ID] = limit
+	c.mu.Unlock()
+	return limit, nil
+}
