@@ -74,6 +74,17 @@ func (c *Cells) MemBytes() int {
 // Count returns the rows of a cell.
 func (c *Cells) Count(cell uint32) int64 { return int64(c.words[int(cell)*c.stride+rowsOffset]) }
 
+// TextBytes is about the memory that the texts of the cell take in columns.
+func (c *Cells) TextBytes(cell uint32) int {
+	n := 0
+	for _, offset := range c.layout.texts {
+		if h := c.at(cell, offset)[0]; h != 0 {
+			n += len(c.texts.get(uint32(h)).bytes)
+		}
+	}
+	return n
+}
+
 // at returns the words of a cell from the offset on.
 func (c *Cells) at(cell uint32, offset int) []uint64 {
 	base := int(cell) * c.stride

@@ -79,6 +79,7 @@ type Layout struct {
 	stride  int      // words of a cell, with padding
 	pooled  bool
 	ordered bool
+	texts   []int // offsets in a cell of the handles of texts
 }
 
 // cacheLineWords is the number of words in a cache line of 64 bytes.
@@ -99,6 +100,14 @@ func NewLayout(specs []Spec, args []block.Type) *Layout {
 		l.accs, l.byKey[k] = append(l.accs, a), a
 		l.pooled = l.pooled || a.pooled()
 		l.ordered = l.ordered || k.part == partFirst || k.part == partLast
+		switch a := a.(type) {
+		case *textExtreme:
+			l.texts = append(l.texts, a.offset)
+		case *edge:
+			if a.pooled() {
+				l.texts = append(l.texts, a.offset+edgePositionWords)
+			}
+		}
 	}
 	for _, s := range specs {
 		if s.Kind == KindRows {

@@ -21,8 +21,8 @@ type Windows struct {
 	origin int64 // a window starts here, and every slide before and after
 	pane   int64 // size of a pane: gcd(size, slide), or size when windows do not overlap
 
-	// The pane asked about last: its bounds and the end of the last window that holds it.
-	paneLo, paneHi, paneLastEnd ident.EventMs
+	// The pane asked about last: its bounds, and the ends of the first and the last window that hold it.
+	paneLo, paneHi, paneFirstEnd, paneLastEnd ident.EventMs
 }
 
 // maxYears bounds sizes and offsets, so that no arithmetic on event times (years 0001 to 9999) overflows.
@@ -42,7 +42,7 @@ func NewWindows(s Spec) (*Windows, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: size %s, slide %s, zone %s", ErrScale, s.Size, s.Slide, zoneOf(s))
 	}
-	w := &Windows{scale: sc, size: sc.length(s.Size), slide: sc.length(s.Slide), paneHi: ident.WatermarkNone}
+	w := &Windows{scale: sc, size: sc.length(s.Size), slide: sc.length(s.Slide)}
 	if s.Size.Unit == UnitWeek || s.Slide.Unit == UnitWeek {
 		w.origin = sc.weekOrigin(s.WeekStart)
 	}
@@ -123,6 +123,7 @@ func (w *Windows) LastEnd(ts ident.EventMs) ident.EventMs {
 func (w *Windows) seek(ts ident.EventMs) {
 	p := w.paneOf(w.scale.ordinal(ts))
 	w.paneLo, w.paneHi = w.scale.instant(p), w.scale.instant(p+w.pane)
+	w.paneFirstEnd = w.scale.instant(w.firstStart(p) + w.size)
 	w.paneLastEnd = w.scale.instant(w.lastStart(p) + w.size)
 }
 
