@@ -38,22 +38,6 @@ type token struct {
 func (t token) isOp(op string) bool     { return t.kind == tokenOp && t.text == op }
 func (t token) isWord(word string) bool { return t.kind == tokenWord && t.text == word }
 
-// shown is how an error names the token.
-func (t token) shown() string {
-	switch t.kind {
-	case tokenEOF:
-		return "the end of the text"
-	case tokenWord:
-		return strings.ToUpper(t.text)
-	case tokenString:
-		return "the string " + quoteString(clip(t.text))
-	case tokenQuoted:
-		return quoteName(clip(t.text))
-	default:
-		return t.text
-	}
-}
-
 // clip shortens a text for a message.
 func clip(s string) string {
 	const most = 40 // characters: enough to recognise, short enough for one line
@@ -67,17 +51,18 @@ func syntaxError(at invalid.Span, message, hint string) *invalid.Error {
 	return &invalid.Error{Details: []invalid.Detail{{Code: CodeSyntax, Span: &at, Message: message, Hint: hint}}}
 }
 
-// lexer walks over the text once. line and lineStart say where the current line is.
+// lexer walks over the text once. line and column are the place of text[counted], so that no line is counted twice.
 type lexer struct {
-	text            string
-	pos             int
-	line, lineStart int
-	tokens          []token
+	text         string
+	pos          int
+	line, column int
+	counted      int
+	tokens       []token
 }
 
 // lex cuts the text into tokens; the last one is tokenEOF.
 func lex(text string) ([]token, error) {
-	l := &lexer{text: text, line: 1}
+	l := &lexer{text: text, line: 1, column: 1}
 	if len(text) > MaxLength {
 		return nil, syntaxError(l.span(0, 0), fmt.Sprintf("the text has %d bytes, at most %d are taken", len(text), MaxLength), "")
 	}
@@ -98,24 +83,21 @@ func lex(text string) ([]token, error) {
 	}
 }
 
-// span is the place of text[from:to], which lies in the current line up to from.
+// span is the place of text[from:to]. Calls come in the order of from.
 func (l *lexer) span(from, to int) invalid.Span {
-	return invalid.Span{Offset: from, Length: to - from, Line: l.line, Column: 1 + utf8.RuneCountInString(l.text[l.lineStart:from])}
+	for _, r := range l.text[l.counted:from] {
+		l.column++
+		if r == '\n' {
+			l.line++
+			l.column = 1
+		}
+	}
+	l.counted = from
+	return invalid.Span{Offset: from, Length: to - from, Line: l.line, Column: l.column}
 }
 
 func (l *lexer) add(kind tokenKind, from int, text string) {
 	l.tokens = append(l.tokens, token{kind: kind, text: text, at: l.span(from, l.pos)})
-	l.countLines(from, l.pos)
-}
-
-// countLines moves the line counter over text[from:to].
-func (l *lexer) countLines(from, to int) {
-	for i := from; i < to; i++ {
-		if l.text[i] == '\n' {
-			l.line++
-			l.lineStart = i + 1
-		}
-	}
 }
 
 // skipSpace passes over white space and comments.
@@ -140,7 +122,6 @@ func (l *lexer) skipSpace() error {
 		default:
 			return nil
 		}
-		l.countLines(from, l.pos)
 	}
 	return nil
 }

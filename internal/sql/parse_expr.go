@@ -191,6 +191,9 @@ func (p *parser) word() Expr {
 			}
 		}
 	}
+	if t.kind == tokenWord && reserved[t.text] && p.pos > 0 && p.tokens[p.pos-1].isOp(",") {
+		p.failHint(t, "an expression", "there is a comma too many before it")
+	}
 	name := p.name("an expression")
 	if p.peek().isOp("(") {
 		return p.call(name)

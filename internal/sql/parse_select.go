@@ -3,6 +3,8 @@ package sql
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pondage/pondage/internal/invalid"
 )
 
 // clauseWords are the words that begin a clause after FROM, for hints.
@@ -59,7 +61,9 @@ var windowClauses = map[string]bool{"interval": true, "session": true, "state_wi
 func (p *parser) selectQuery() *Select {
 	start := p.expectWord("select")
 	s := &Select{Items: list(p, p.selectItem)}
-	p.expectWord("from")
+	if !p.acceptWord("from") {
+		p.failFrom(s.Items[len(s.Items)-1])
+	}
 	s.From = p.name("the name of a source")
 	seen := map[string]bool{}
 	for t := p.peek(); t.kind == tokenWord; t = p.peek() {
@@ -116,6 +120,15 @@ func (p *parser) selectItem() SelectItem {
 	}
 	item.At = p.since(t.at)
 	return item
+}
+
+// failFrom reports a missing FROM. A misspelt one was read as the alias of the last item.
+func (p *parser) failFrom(last SelectItem) {
+	t := p.peek()
+	if last.Alias != nil && t.kind == tokenWord && invalid.Nearest(last.Alias.Text, []string{"from"}) != "" {
+		p.failHint(t, "FROM", fmt.Sprintf("did you mean FROM instead of %s?", last.Alias.Text))
+	}
+	p.failWords(t, "from")
 }
 
 // parenthesised reads ( item ).

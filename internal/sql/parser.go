@@ -114,7 +114,19 @@ func (p *parser) fail(t token, expected string) {
 }
 
 func (p *parser) failHint(t token, expected, hint string) {
-	panic(bailout{syntaxError(t.at, fmt.Sprintf("expected %s, found %s", expected, t.shown()), hint)})
+	panic(bailout{syntaxError(t.at, fmt.Sprintf("expected %s, found %s", expected, p.shown(t)), hint)})
+}
+
+// shown is how an error names a token: as the user wrote it.
+func (p *parser) shown(t token) string {
+	text := clip(Text(p.text, t.at))
+	switch t.kind {
+	case tokenEOF:
+		return "the end of the text"
+	case tokenString:
+		return "the string " + text
+	}
+	return text
 }
 
 // failWords gives up where one of the keywords was expected, and hints at the nearest one.
