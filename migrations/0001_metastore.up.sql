@@ -46,7 +46,7 @@ CREATE TABLE pondage.streams (
     partitions    json        NOT NULL,
     state         text        NOT NULL CHECK (state IN ('creating', 'running', 'recovering', 'pausing', 'paused',
                                                         'stopping', 'stopped', 'finished', 'failed', 'dropping')),
-    wanted        text        NOT NULL CHECK (wanted IN ('running', 'paused', 'stopped', 'dropped')),
+    wanted        text        NOT NULL CHECK (wanted IN ('running', 'paused', 'stopped')),
     generation    bigint      NOT NULL CHECK (generation >= 1),
     stage         bigint      NOT NULL CHECK (stage >= 0),
     stage_due     boolean     NOT NULL,
@@ -60,8 +60,8 @@ CREATE TABLE pondage.streams (
     updated       timestamptz NOT NULL DEFAULT now(),
 
     -- What a state says about what is wanted.
-    CONSTRAINT streams_dropping CHECK ((state = 'dropping') = (wanted = 'dropped')),
-    CONSTRAINT streams_stopped  CHECK ((state IN ('stopping', 'stopped')) = (wanted = 'stopped')),
+    CONSTRAINT streams_stopped  CHECK (state NOT IN ('stopping', 'stopped') OR wanted = 'stopped'),
+    CONSTRAINT streams_starting CHECK (state NOT IN ('creating', 'recovering') OR wanted IN ('running', 'paused')),
     CONSTRAINT streams_running  CHECK (state <> 'running' OR wanted = 'running'),
     CONSTRAINT streams_paused   CHECK (state NOT IN ('pausing', 'paused') OR wanted = 'paused'),
     -- A stage that works has been placed and was ready; one that is due is waited for in two states only.

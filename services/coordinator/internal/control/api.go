@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 )
 
 // API is what the coordinator offers. Errors are *Error (operational, with a catalogue code), *invalid.Error (faults of
@@ -73,21 +74,8 @@ type List[T any] struct {
 	Next  string // "" at the end
 }
 
-// Action is a change that a user asks for.
-type Action string
-
-// The actions. In the order of precedence of DESIGN §11: drop over stop over reset over everything.
-const (
-	ActionDrop   Action = "drop"
-	ActionStop   Action = "stop"
-	ActionReset  Action = "reset"
-	ActionPause  Action = "pause"
-	ActionResume Action = "resume"
-	ActionStart  Action = "start"
-)
-
-// Actions lists all actions.
-var Actions = []Action{ActionDrop, ActionStop, ActionReset, ActionPause, ActionResume, ActionStart}
+// Action is a change that a user asks for: drop, stop, reset, pause, resume or start.
+type Action = decide.Action
 
 // Role says what a principal may do.
 type Role string

@@ -46,6 +46,9 @@ const (
 	CodeBadLimit          = "bad_limit"              // 400
 	CodeNotLeader         = "not_leader"             // 503, retryable
 	CodeOutcomeUnknown    = "outcome_unknown"        // 503, retryable
+	CodeSuperseded        = "superseded"             // 409: another instance of the node is registered
+	CodeNodesMissing      = "nodes_missing"          // readiness
+	CodeStreamsWaiting    = "streams_waiting"        // readiness
 	CodeOtherCluster      = "other_cluster"          // 409
 	CodeMetastoreWentBack = "metastore_went_back"    // 503
 	CodeUnauthenticated   = "unauthenticated"        // 401
@@ -57,6 +60,7 @@ const (
 	CodeNodeRestarted     = "node_restarted"         // cause of a reset
 	CodeResetAsked        = "reset_asked"            // cause of a reset
 	CodeTooManyRestarts   = "too_many_restarts"      // cause of a failed stream
+	CodePlanInvalid       = "plan_invalid"           // cause of a failed stream: written by another version
 )
 
 func errorf(code, format string, args ...any) *Error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/store"
 )
 
@@ -13,7 +14,7 @@ type (
 	// StreamState is the state of a stream as a whole: creating, running, recovering, pausing, paused, stopping,
 	// stopped, finished, failed or dropping.
 	StreamState = store.StreamState
-	// Wanted is running, paused, stopped or dropped.
+	// Wanted is what the user wants of a stream: running, paused or stopped.
 	Wanted = store.Wanted
 	// Cause is {code, message} of a failure.
 	Cause = store.Cause
@@ -21,6 +22,37 @@ type (
 	SourcePartition = store.SourcePartition
 	// Target is a {kind, name} that only one stream may write.
 	Target = store.Target
+)
+
+// The states of a stream.
+const (
+	StreamCreating   = task.StreamCreating
+	StreamRunning    = task.StreamRunning
+	StreamRecovering = task.StreamRecovering
+	StreamPausing    = task.StreamPausing
+	StreamPaused     = task.StreamPaused
+	StreamStopping   = task.StreamStopping
+	StreamStopped    = task.StreamStopped
+	StreamFinished   = task.StreamFinished
+	StreamFailed     = task.StreamFailed
+	StreamDropping   = task.StreamDropping
+)
+
+// The kinds of targets.
+const (
+	TargetPostgres = store.TargetPostgres
+	TargetKafka    = store.TargetKafka
+)
+
+// OrderWanted is what the tasks of a stream are to be.
+type OrderWanted string
+
+// What an order can want.
+const (
+	OrderRunning OrderWanted = "running"
+	OrderPaused  OrderWanted = "paused"
+	OrderStopped OrderWanted = "stopped"
+	OrderDropped OrderWanted = "dropped"
 )
 
 // Order says what is wanted of one stream, in full. A node gets all orders of the streams it has to do with in every
@@ -35,7 +67,7 @@ type Order struct {
 	// Wanted is what the tasks are to be: running, paused, stopped (also when the stream is finished or failed: its
 	// tasks end, its results stay served) or dropped (tasks end, local state goes). A dropped stream is acknowledged by a
 	// heartbeat with StreamReport.Generation at or above this one and none of its tasks.
-	Wanted     Wanted
+	Wanted     OrderWanted
 	Source     json.RawMessage // canonical source specification
 	Spec       json.RawMessage // canonical stream specification
 	Partitions []SourcePartition

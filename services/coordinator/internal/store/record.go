@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 )
 
@@ -25,10 +26,10 @@ type Source struct {
 	Updated time.Time
 }
 
-// The words of the control loop's core that are in rows.
+// The words of the cores that are in rows.
 type (
-	StreamState = decide.State
-	Wanted      = decide.Wanted
+	StreamState = task.StreamState
+	Wanted      = task.Wanted
 	Cause       = decide.Cause
 )
 

@@ -1,6 +1,9 @@
 package decide
 
-import "github.com/pondage/pondage/internal/ident"
+import (
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/task"
+)
 
 // Cause says why something failed, with a code of the error catalogue.
 type Cause struct {
@@ -10,16 +13,12 @@ type Cause struct {
 
 // Facts is all that Step looks at: the stream's row, the reports of its present stage, the state of the nodes.
 type Facts struct {
-	State      State
-	Wanted     Wanted
-	Generation ident.Generation
-	Stage      ident.Stage // 0: never placed
-	StageDue   bool        // a new stage was asked for and is not placed yet
-	Ready      bool        // every task of the stage has been ready
-	Restarts   int         // counted resets since a fresh beginning
+	Intent
+	Stage    ident.Stage // 0: never placed
+	Restarts int         // counted resets since a fresh beginning
 
 	Tasks []TaskFact // the placement of the stage; empty at stage 0
-	// Holders are the nodes outside the placement that still report tasks of the stream.
+	// Holders are the living nodes that report any task of the stream, in whatever stage.
 	Holders []ident.NodeID
 	// ResetAsked is why a node wants this stage to end; nil when none does.
 	ResetAsked *Cause
@@ -62,28 +61,16 @@ type TaskFact struct {
 	Node ident.NodeID
 	Life Life
 	// Report is the task's state as last reported in this stage; "" when not reported.
-	Report string
+	Report task.State
 	Cause  *Cause // of a failed task
 	// Acked: the node has obeyed the stream's generation and stage.
 	Acked bool
 }
 
-// The task states that Step tells apart; all others mean "on its way".
-const (
-	taskReady         = "ready"
-	taskCheckpointing = "checkpointing"
-	taskHalted        = "halted"
-	taskPaused        = "paused"
-	taskStopped       = "stopped"
-	taskFinished      = "finished"
-	taskFailed        = "failed"
-	taskScanHistory   = "scan_history"
-)
-
-// ready tells whether the task has got through its start. History progress does not gate it (DESIGN §11).
-func (t TaskFact) ready() bool {
-	switch t.Report {
-	case taskReady, taskScanHistory, taskCheckpointing, taskHalted, taskPaused, taskFinished:
+// Ready tells whether a task in the state has got through its start. History progress does not gate it (DESIGN §11).
+func Ready(s task.State) bool {
+	switch s {
+	case task.Ready, task.ScanHistory, task.Checkpointing, task.Halted, task.Paused, task.Finished:
 		return true
 	}
 	return false
@@ -96,18 +83,14 @@ func (t TaskFact) settled() bool {
 		return true
 	}
 	switch t.Report {
-	case taskStopped, taskFinished, taskFailed:
-		return t.Acked
-	case "":
+	case task.Stopped, task.Finished, task.Failed, "":
 		return t.Acked
 	}
 	return false
 }
 
-// forgotten tells whether the node has ended the task and forgot it.
-func (t TaskFact) forgotten() bool {
-	return t.Life != Alive || (t.Report == "" && t.Acked)
-}
+// told tells whether the task's node knows what is wanted, or cannot be asked.
+func (t TaskFact) told() bool { return t.Life != Alive || t.Acked }
 
 // Limits are the configured bounds.
 type Limits struct {

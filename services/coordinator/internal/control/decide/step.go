@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/task"
 )
 
 // Do is the one thing that a Decision asks for.
@@ -20,8 +21,8 @@ const (
 	DeleteTopics
 	// Place: raise the stage and write its placement.
 	Place
-	// Become: write State; Ready says that the stage's start is complete.
-	Become
+	// Advance: the tasks have come to Event; write the state that it leads to.
+	Advance
 	// Restage: the present stage is over; a new one is due. Counted ones count toward MaxRestarts.
 	Restage
 	// Fail: write the state failed with Cause.
@@ -32,7 +33,7 @@ const (
 	DeleteRow
 )
 
-var doNames = [...]string{"wait", "ensure-topics", "delete-topics", "place", "become", "restage", "fail", "forget", "delete-row"}
+var doNames = [...]string{"wait", "ensure-topics", "delete-topics", "place", "advance", "restage", "fail", "forget", "delete-row"}
 
 // String returns the name used in scripts and logs.
 func (d Do) String() string { return doNames[d] }
@@ -40,12 +41,11 @@ func (d Do) String() string { return doNames[d] }
 // Decision is the next step for a stream.
 type Decision struct {
 	Do      Do
-	State   State        // Become
-	Ready   bool         // Become: the stage is complete
-	Counted bool         // Restage
-	Cause   *Cause       // Restage, Fail
-	Why     string       // Wait
-	At      ident.MonoMs // Wait
+	Event   task.StreamEvent // Advance
+	Counted bool             // Restage
+	Cause   *Cause           // Restage, Fail
+	Why     string           // Wait
+	At      ident.MonoMs     // Wait
 }
 
 // The codes that Step itself gives as causes.
@@ -75,23 +75,23 @@ func Named(code string) bool { return named[code] }
 // Step says what to do next for a stream.
 func Step(f Facts, l Limits) Decision {
 	switch f.State {
-	case Dropping:
+	case task.StreamDropping:
 		return dropping(f)
-	case Stopping:
+	case task.StreamStopping:
 		return stopping(f)
-	case Stopped, Finished, Failed:
+	case task.StreamStopped, task.StreamFinished, task.StreamFailed:
 		return Decision{}
-	case Creating, Recovering:
+	case task.StreamCreating, task.StreamRecovering:
 		if f.StageDue {
 			return due(f, l)
 		}
-	case Running, Pausing, Paused:
+	case task.StreamRunning, task.StreamPausing, task.StreamPaused:
 	}
 	if d, over := ended(f, l); over {
 		return d
 	}
-	if f.State.Starting() {
-		return starting(f, l)
+	if starting(f.State) {
+		return upcoming(f, l)
 	}
 	return working(f, l)
 }
@@ -100,7 +100,7 @@ func Step(f Facts, l Limits) Decision {
 func dropping(f Facts) Decision {
 	var waiting []string
 	for _, t := range f.Tasks {
-		if !t.forgotten() {
+		if !t.told() {
 			waiting = append(waiting, string(t.Node))
 		}
 	}
@@ -126,7 +126,7 @@ func stopping(f Facts) Decision {
 	if len(waiting) > 0 {
 		return Decision{Why: "tasks are ending: " + list(waiting)}
 	}
-	return Decision{Do: Become, State: Stopped, Ready: f.Ready}
+	return Decision{Do: Advance, Event: task.StreamAllStopped}
 }
 
 // due places the stage that is due: after its back-off, when the topics are right and the owners are there.
@@ -152,7 +152,7 @@ func due(f Facts, l Limits) Decision {
 func ended(f Facts, l Limits) (Decision, bool) {
 	var failed *Cause
 	for _, t := range f.Tasks {
-		if t.Report != taskFailed || t.Cause == nil {
+		if t.Report != task.Failed || t.Cause == nil {
 			continue
 		}
 		if Named(t.Cause.Code) {
@@ -189,11 +189,11 @@ func restage(f Facts, l Limits, c *Cause) Decision {
 	return Decision{Do: Restage, Counted: true, Cause: c}
 }
 
-// starting waits until every task has been ready in the stage.
-func starting(f Facts, l Limits) Decision {
+// upcoming waits until every task has been ready in the stage.
+func upcoming(f Facts, l Limits) Decision {
 	var missing, silent []string
 	for _, t := range f.Tasks {
-		if !t.ready() {
+		if !Ready(t.Report) {
 			missing = append(missing, t.Task.String())
 			if t.Life == Silent {
 				silent = append(silent, string(t.Node))
@@ -202,7 +202,7 @@ func starting(f Facts, l Limits) Decision {
 	}
 	switch {
 	case len(missing) == 0:
-		return Decision{Do: Become, State: wantedState(f.Wanted), Ready: true}
+		return Decision{Do: Advance, Event: task.StreamAllReady}
 	case len(silent) > 0: // no fault of the start: its tasks are waited for like those of a running stage
 		return Decision{Why: "nothing heard from " + list(silent)}
 	case f.Now >= f.StageBegun+l.StartTimeout:
@@ -212,35 +212,27 @@ func starting(f Facts, l Limits) Decision {
 	return Decision{Why: "starting: " + list(missing), At: f.StageBegun + l.StartTimeout}
 }
 
-// wantedState is where a complete start leads.
-func wantedState(w Wanted) State {
-	if w == WantPaused {
-		return Pausing
-	}
-	return Running
-}
-
 // working looks after a stage that is ready.
 func working(f Facts, l Limits) Decision {
 	finished, paused := len(f.Tasks) > 0, true
 	var silent []string
 	for _, t := range f.Tasks {
-		finished = finished && t.Report == taskFinished
+		finished = finished && t.Report == task.Finished
 		if t.Task.Level == ident.LevelSource {
-			paused = paused && t.Acked && (t.Report == taskPaused || t.Report == taskFinished)
+			paused = paused && t.Acked && (t.Report == task.Paused || t.Report == task.Finished)
 		}
 		if t.Life == Silent {
 			silent = append(silent, string(t.Node))
 		}
 	}
 	switch {
-	case finished:
-		return Decision{Do: Become, State: Finished, Ready: true}
-	case f.State == Pausing && paused:
-		return Decision{Do: Become, State: Paused, Ready: true}
+	case finished && f.State != task.StreamPaused: // a paused stream finishes when it goes on
+		return Decision{Do: Advance, Event: task.StreamAllFinished}
+	case f.State == task.StreamPausing && paused:
+		return Decision{Do: Advance, Event: task.StreamAllPaused}
 	case len(silent) > 0:
 		return Decision{Why: "nothing heard from " + list(silent)}
-	case f.State == Pausing:
+	case f.State == task.StreamPausing:
 		return Decision{Why: "sources are pausing"}
 	case f.Restarts > 0 && f.Now >= f.ReadySince+l.Healthy:
 		return Decision{Do: Forget}

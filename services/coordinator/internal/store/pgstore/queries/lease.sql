@@ -2,14 +2,14 @@
 SELECT term FROM pondage.lease_term FOR SHARE;
 
 -- name: Lease :one
-SELECT t.term, t.holder, CASE WHEN b.term = t.term THEN b.beat ELSE 0 END::bigint AS beat
+SELECT t.term, t.holder, b.beat
 FROM pondage.lease_term AS t, pondage.lease_beat AS b;
 
 -- name: TakeOver :one
 UPDATE pondage.lease_term SET term = term + 1, holder = $2 WHERE term = $1 RETURNING term;
 
--- name: BeginBeat :exec
-UPDATE pondage.lease_beat SET term = $1, beat = 0;
+-- name: BeginBeat :execrows
+UPDATE pondage.lease_beat SET term = @new_term, beat = 0 WHERE term = @seen_term AND beat = @seen_beat;
 
 -- name: Renew :execrows
 UPDATE pondage.lease_beat SET beat = beat + 1 WHERE lease_beat.term = @term AND beat >= 0

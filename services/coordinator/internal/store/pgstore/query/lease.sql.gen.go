@@ -9,17 +9,26 @@ import (
 	"context"
 )
 
-const beginBeat = `-- name: BeginBeat :exec
-UPDATE pondage.lease_beat SET term = $1, beat = 0
+const beginBeat = `-- name: BeginBeat :execrows
+UPDATE pondage.lease_beat SET term = $1, beat = 0 WHERE term = $2 AND beat = $3
 `
 
-func (q *Queries) BeginBeat(ctx context.Context, term int64) error {
-	_, err := q.db.Exec(ctx, beginBeat, term)
-	return err
+type BeginBeatParams struct {
+	NewTerm  int64
+	SeenTerm int64
+	SeenBeat int64
+}
+
+func (q *Queries) BeginBeat(ctx context.Context, arg BeginBeatParams) (int64, error) {
+	result, err := q.db.Exec(ctx, beginBeat, arg.NewTerm, arg.SeenTerm, arg.SeenBeat)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const lease = `-- name: Lease :one
-SELECT t.term, t.holder, CASE WHEN b.term = t.term THEN b.beat ELSE 0 END::bigint AS beat
+SELECT t.term, t.holder, b.beat
 FROM pondage.lease_term AS t, pondage.lease_beat AS b
 `
 

@@ -1,0 +1,116 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
+)
+
+// picture is the metastore as the leader last read it, on one snapshot. Nobody changes one; a newer one replaces it.
+// Nodes are answered from it, so that they hear what was last decided while the metastore is away.
+type picture struct {
+	term    ident.Term
+	cluster store.Cluster
+	rows    []row // by name
+	byID    map[ident.StreamID]int
+	nodes   map[ident.NodeID]store.Node
+	owners  []ident.NodeID // by vgroup; "" is none
+}
+
+// row is a stream with the placement of its stage.
+type row struct {
+	store.Stream
+	tasks []store.Task
+}
+
+// life tells what became of a placed instance, as far as the metastore knows.
+func (p *picture) life(place ident.Place) decide.Life {
+	n, ok := p.nodes[place.Node]
+	if !ok || n.Instance != place.Instance || n.State == store.NodeLeft {
+		return decide.Gone
+	}
+	return decide.Alive
+}
+
+// live returns the instances that tasks can be placed on.
+func (p *picture) live() map[ident.NodeID]ident.Instance {
+	out := map[ident.NodeID]ident.Instance{}
+	for id, n := range p.nodes {
+		if n.State == store.NodeAlive {
+			out[id] = n.Instance
+		}
+	}
+	return out
+}
+
+// look reads the metastore and makes what it finds the picture.
+func (s *Service) look(ctx context.Context, term ident.Term) (*picture, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	s.stale.Store(false)
+	p := &picture{term: term, byID: map[ident.StreamID]int{}, nodes: map[ident.NodeID]store.Node{}}
+	err := s.Store.View(ctx, func(r store.Reader) error { return p.read(ctx, r) })
+	if err != nil {
+		s.stale.Store(true)
+		return nil, fmt.Errorf("look at the metastore: %w", err)
+	}
+	s.picture.Store(p)
+	return p, nil
+}
+
+// streamsAtOnce is how many rows a read of the list takes.
+const streamsAtOnce = 500
+
+func (p *picture) read(ctx context.Context, r store.Reader) (err error) {
+	if p.cluster, err = r.Cluster(ctx); err != nil {
+		return err
+	}
+	for after := ""; ; {
+		streams, err := r.Streams(ctx, after, streamsAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, s := range streams {
+			tasks, err := r.StreamTasks(ctx, s.ID)
+			if err != nil {
+				return err
+			}
+			p.byID[s.ID] = len(p.rows)
+			p.rows = append(p.rows, row{Stream: s, tasks: tasks})
+		}
+		if len(streams) < streamsAtOnce {
+			break
+		}
+		after = streams[len(streams)-1].Name
+	}
+	nodes, err := r.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		p.nodes[n.ID] = n
+	}
+	vgroups, err := r.VGroups(ctx)
+	if err != nil {
+		return err
+	}
+	p.owners = make([]ident.NodeID, len(vgroups))
+	for i, v := range vgroups {
+		p.owners[i] = v.Owner
+	}
+	return nil
+}
+
+// row returns the stream with the id.
+func (p *picture) row(id ident.StreamID) (row, bool) {
+	i, ok := p.byID[id]
+	if !ok {
+		return row{}, false
+	}
+	return p.rows[i], true
+}

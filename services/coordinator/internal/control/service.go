@@ -1,0 +1,102 @@
+package control
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
+	"github.com/pondage/pondage/services/coordinator/internal/store/lease"
+)
+
+// Config is what the configuration says.
+type Config struct {
+	// Cluster is the cluster's name, VGroups its V; both must equal what the metastore has, once it has them.
+	Cluster ident.Cluster
+	VGroups int
+	// Holder names this process among the replicas.
+	Holder string
+	// MinNodes is how many nodes must have registered before vgroups get their first owners (placement.min_nodes).
+	MinNodes int
+	// Limits bound starts and restarts.
+	Limits decide.Limits
+}
+
+// Default returns the configuration of a cluster of one node.
+func Default() Config {
+	return Config{VGroups: 8, MinNodes: 1, Limits: decide.DefaultLimits}
+}
+
+// The bounds of what control calls. Nothing waits without one.
+const (
+	// lookupTimeout bounds resolving offsets and checking targets while a stream is created.
+	lookupTimeout = 10 * time.Second
+	// topicsTimeout bounds one attempt to make or delete a stream's topics.
+	topicsTimeout = 30 * time.Second
+	// pushTimeout bounds one push of orders; the next beat brings them anyway.
+	pushTimeout = 2 * time.Second
+	// stepTimeout bounds one guarded step of the loop in the metastore.
+	stepTimeout = 5 * time.Second
+)
+
+// Seams are what control works through.
+type Seams struct {
+	Store   store.Store
+	Leases  store.Leases
+	Planner Planner
+	Kafka   Kafka
+	Sinks   Sinks
+	Edges   Edges
+	Pusher  Pusher
+	Clock   Clock
+	Log     *slog.Logger
+}
+
+// Service is the coordinator's application layer; see API and Run.
+type Service struct {
+	config Config
+	Seams
+
+	board *board
+	jobs  *jobs
+	push  *pushes
+
+	// woken wakes the loop: something changed in the metastore (after a request of this process), or a report came.
+	woken chan struct{}
+	// stale: the loop's picture of the metastore is to be read again.
+	stale atomic.Bool
+
+	reading sync.Mutex // makes picture changes go forward only
+	picture atomic.Pointer[picture]
+
+	leading sync.Mutex // guards machine and seen
+	machine lease.Machine
+	seen    lease.Seen // the newest that a standby read
+}
+
+var _ API = (*Service)(nil)
+
+// New returns a service that does nothing until Run.
+func New(c Config, s Seams) *Service {
+	return &Service{
+		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(),
+		woken: make(chan struct{}, 1),
+	}
+}
+
+// wake makes the loop look again.
+func (s *Service) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// changed makes the loop read the metastore again.
+func (s *Service) changed() {
+	s.stale.Store(true)
+	s.wake()
+}
