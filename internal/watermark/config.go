@@ -45,6 +45,9 @@ type SourceConfig struct {
 	LateBy          LateBy
 	// TableTTL is for LateByTable; DefaultTableTTL when 0.
 	TableTTL time.Duration
+	// WindowSpan is the longest distance from a row to the end of its last window: the size of fixed windows, the gap of
+	// sessions. For LateByTable, see tableClocks.
+	WindowSpan time.Duration
 	// IdleTimeout of 0 is the default; values below Delay + IdleMargin are raised to it.
 	IdleTimeout time.Duration
 	// NextEnd returns the lowest possible window end (or pending timer) above the given time; nil when the stream has no

@@ -44,7 +44,7 @@
 //	and a Tick every TickEvery.
 //
 // Decisions: filtered rows move watermark and table clocks like others; a late row moves its table's clock too; a table
-// behind by table_ttl is a new table; a partition found while running holds the minimum for at most the idle timeout, one
+// far enough behind is a new table (tableClocks); a partition found while running holds the minimum for at most the idle timeout, one
 // found while the task is idle comes back by a question; an open transaction is lag, so its partition holds the
 // watermark, and Explain names it (trap T27); silence counts from the last rows or active word heard.
 //

@@ -42,6 +42,9 @@ func (a *asking) begin(dests []ident.Task) Question {
 // the question and all earlier ones of the same destination: it has held the minimum since the first, so its later
 // watermark covers them. Answers to no open question, and a destination's second one, change nothing.
 func (a *asking) answer(e Answered) []*question {
+	if e.Question > a.last {
+		return nil
+	}
 	var complete []*question
 	for _, n := range slices.Sorted(maps.Keys(a.open)) {
 		q := a.open[n]

@@ -11,6 +11,7 @@ import (
 type Source struct {
 	delay, allowed, idleAfter int64
 	tableAllowed              int64 // of a row ahead of its table; −1 with LateByWindow
+	forgetAfter               int64 // how far behind the limit a table's clock is forgotten
 	parts                     map[ident.Partition]*partition
 	order                     []*partition // by number: effects come in a stable order
 	restored                  map[ident.Partition]PartitionState
@@ -68,6 +69,7 @@ func NewSource(c SourceConfig) *Source {
 	}
 	if c.LateBy == LateByTable {
 		s.tableAllowed = max(millis(ttl), s.allowed)
+		s.forgetAfter = plus(plus(s.tableAllowed, s.tableAllowed), millis(c.WindowSpan))
 	}
 	if c.Restored != nil {
 		s.restore(c.Restored)

@@ -16,6 +16,7 @@ import (
 type Tracker struct {
 	delay, allowed int64
 	tableAllowed   int64 // −1: LateByWindow
+	forgetAfter    int64
 	loose          *bool // of the source: rows are observed that no flush has taken
 	highest        int64 // event time; math.MinInt64 before the first row
 	floor          int64 // math.MinInt64: none
@@ -25,7 +26,7 @@ type Tracker struct {
 
 func newTracker(s *Source) Tracker {
 	return Tracker{
-		delay: s.delay, allowed: s.allowed, tableAllowed: s.tableAllowed, loose: &s.loose,
+		delay: s.delay, allowed: s.allowed, tableAllowed: s.tableAllowed, forgetAfter: s.forgetAfter, loose: &s.loose,
 		highest: math.MinInt64, floor: math.MinInt64, limit: math.MinInt64,
 	}
 }
@@ -33,7 +34,7 @@ func newTracker(s *Source) Tracker {
 // Observe takes rows in the order of their offsets, filtered ones too, and writes for each the lowest window end that
 // still counts for it: judged by the rows before it, never by itself or by a row behind it. tables are the rows' table
 // names, used with LateByTable only. The slices have the same length; nothing is allocated for a table already known.
-func (t *Tracker) Observe(ts []int64, tables *block.Column, openFrom []int64) {
+func (t *Tracker) Observe(ts []int64, tables *block.Column, openFrom []ident.EventMs) {
 	if len(ts) == 0 {
 		return
 	}
@@ -46,7 +47,7 @@ func (t *Tracker) Observe(ts []int64, tables *block.Column, openFrom []int64) {
 	open := openAt(limit, t.allowed)
 	openFrom = openFrom[:len(ts)]
 	for i, v := range ts {
-		openFrom[i] = open
+		openFrom[i] = ident.EventMs(open)
 		if v > highest {
 			highest = v
 			if w := v - delay; w > limit {
@@ -60,25 +61,33 @@ func (t *Tracker) Observe(ts []int64, tables *block.Column, openFrom []int64) {
 
 // observeTables is Observe for LateByTable: a row that is ahead of its own table has the allowance tableAllowed, any
 // other, and the first one of a table, the stream's.
-func (t *Tracker) observeTables(ts []int64, tables *block.Column, openFrom []int64) {
-	open, openAhead := openAt(t.limit, t.allowed), openAt(t.limit, t.tableAllowed)
+func (t *Tracker) observeTables(ts []int64, tables *block.Column, openFrom []ident.EventMs) {
+	open, openAhead, known := t.horizons()
 	for i, v := range ts {
-		openFrom[i] = open
-		if t.tables.ahead(tables.Bytes(i), v, openAhead) {
-			openFrom[i] = openAhead
+		openFrom[i] = ident.EventMs(open)
+		if t.tables.ahead(tables.Bytes(i), v, known) {
+			openFrom[i] = ident.EventMs(openAhead)
 		}
 		if v > t.highest {
 			t.highest = v
 			if w := v - t.delay; w > t.limit {
 				t.limit = w
-				open, openAhead = openAt(w, t.allowed), openAt(w, t.tableAllowed)
+				open, openAhead, known = t.horizons()
 			}
 		}
 	}
 }
 
-// openAt returns the lowest window end with end + allowed > limit.
+// horizons returns the openFrom of a row, that of one ahead of its table, and the lowest clock that is not forgotten.
+func (t *Tracker) horizons() (open, openAhead, known int64) {
+	return openAt(t.limit, t.allowed), openAt(t.limit, t.tableAllowed), openAt(t.limit, t.forgetAfter)
+}
+
+// openAt returns the lowest time with time + allowed > limit.
 func openAt(limit, allowed int64) int64 {
+	if allowed == math.MaxInt64 {
+		return math.MinInt64
+	}
 	if closed := minus(limit, allowed); closed != math.MinInt64 {
 		return closed + 1
 	}
@@ -97,47 +106,43 @@ func (t *Tracker) raiseFloor(floor int64) {
 
 // tableClocks holds the last event time of each table of a partition. The zero value is ready.
 //
-// A table whose last time is so far behind that not even a row ahead of it could count by table is forgotten: its next
-// row is the first one of a new table. That is decided by the row's own limit, so that the time of the sweep, which only
-// frees the memory, cannot be seen.
+// A clock that is more than two TableTTL and a WindowSpan behind is forgotten: the next row of the table is the first one
+// of a new table. A row that still counts is at most one TableTTL and a WindowSpan behind, so a device that moves
+// forward is forgotten only if it leaps by more than TableTTL. The row's own limit decides, not the time of the sweep,
+// which only frees memory: replays and batch cuts cannot change it.
 type tableClocks struct {
-	index   map[string]int32 // table → clocks; an index, so that the hot path reads and writes without a key
+	index   map[string]int32 // table → clocks; an index, so that the hot path reads and writes without making a key
 	clocks  []int64
 	free    []int32
 	sweepAt int
 }
 
-// minTables is below how many tables no sweep is worth its time.
-const minTables = 1024
+const (
+	minTables   = 1024 // below so many no sweep is worth its time
+	sweepGrowth = 2    // sweep when the tables have doubled since: a constant cost per insertion
+)
 
-// ahead tells whether the row is ahead of its own table, and moves the table's clock. Clocks below openAhead count as
-// forgotten.
-func (c *tableClocks) ahead(table []byte, ts, openAhead int64) bool {
+// ahead tells whether the row is ahead of its own table, and moves the table's clock. Clocks below known are forgotten.
+func (c *tableClocks) ahead(table []byte, ts, known int64) bool {
 	i, ok := c.index[string(table)]
 	if !ok {
-		c.add(table, ts, openAhead)
+		c.add(table, ts, known)
 		return false
 	}
 	last := c.clocks[i]
-	if last < openAhead {
+	if last < known || ts > last {
 		c.clocks[i] = ts
-		return false
 	}
-	if ts <= last {
-		return false
-	}
-	c.clocks[i] = ts
-	return true
+	return last >= known && ts > last
 }
 
-func (c *tableClocks) add(table []byte, ts, openAhead int64) {
-	if len(c.index) >= max(c.sweepAt, minTables) {
-		c.sweep(openAhead)
-		const growth = 2 // half of the tables live at most: a sweep costs a constant per insertion
-		c.sweepAt = growth * len(c.index)
-	}
+func (c *tableClocks) add(table []byte, ts, known int64) {
 	if c.index == nil {
-		c.index = map[string]int32{}
+		c.index, c.sweepAt = map[string]int32{}, minTables
+	}
+	if len(c.index) >= c.sweepAt {
+		c.sweep(known)
+		c.sweepAt = max(minTables, sweepGrowth*len(c.index))
 	}
 	if n := len(c.free); n > 0 {
 		i := c.free[n-1]
@@ -150,9 +155,9 @@ func (c *tableClocks) add(table []byte, ts, openAhead int64) {
 	c.clocks = append(c.clocks, ts)
 }
 
-func (c *tableClocks) sweep(openAhead int64) {
+func (c *tableClocks) sweep(known int64) {
 	for table, i := range c.index {
-		if c.clocks[i] < openAhead {
+		if c.clocks[i] < known {
 			delete(c.index, table)
 			c.free = append(c.free, i)
 		}
