@@ -1,0 +1,39 @@
+package task
+
+import "sync"
+
+// mailbox carries values from many goroutines to the one of a task. Putting never blocks; what may be in it is bounded by
+// the protocols that use it (answers by what is unanswered, credits by the destinations).
+//
+// The wake-up cannot be lost (trap T40): a value is appended before the notice is given, the notice is a channel of one
+// place, and the taker takes everything after it has taken the notice. A put between the two leaves a notice behind for
+// a mailbox that is empty by then; that costs one idle turn of the loop.
+type mailbox[T any] struct {
+	notice chan struct{}
+	mu     sync.Mutex
+	values []T
+	spare  []T // the slice taken before the last one: its memory is used again
+}
+
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{notice: make(chan struct{}, 1)} }
+
+// put appends a value and wakes the taker.
+func (m *mailbox[T]) put(v T) {
+	m.mu.Lock()
+	m.values = append(m.values, v)
+	m.mu.Unlock()
+	select {
+	case m.notice <- struct{}{}:
+	default:
+	}
+}
+
+// take returns everything in the mailbox. The slice is valid until the next take.
+func (m *mailbox[T]) take() []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := m.values
+	clear(m.spare[:cap(m.spare)])
+	m.values, m.spare = m.spare[:0], out
+	return out
+}
