@@ -6,7 +6,7 @@
 //
 // Beside plain OpenAPI 3.1, operations carry members of ours: x-pondage-role (none, viewer, editor, admin, cluster: who
 // may call), x-pondage-max-body (bytes; the default is httpserver's), x-pondage-max-seconds (0: no deadline),
-// x-pondage-unvalidated-body (the handler looks at the body itself).
+// x-pondage-body (whole, the default: checked against the schema; syntax: only whether it is JSON; stream: not read).
 package openapi
 
 //go:generate oapi-codegen -config common.codegen.yaml common.yaml
