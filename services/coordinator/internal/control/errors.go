@@ -47,7 +47,7 @@ const (
 	CodeNotLeader         = "not_leader"             // 503, retryable
 	CodeOutcomeUnknown    = "outcome_unknown"        // 503, retryable
 	CodeSuperseded        = "superseded"             // 409: another instance of the node is registered
-	CodeNodesMissing      = "nodes_missing"          // readiness
+	CodeNodesMissing      = "no_worker"              // readiness
 	CodeStreamsWaiting    = "streams_waiting"        // readiness
 	CodeOtherCluster      = "other_cluster"          // 409
 	CodeMetastoreWentBack = "metastore_went_back"    // 503

@@ -127,9 +127,9 @@ func (s *Service) workOnTopics(ctx context.Context, p *picture, r row, kind jobK
 
 // topicSet names the topics that a stream needs.
 func (s *Service) topicSet(cluster ident.Cluster, r row) (TopicSet, error) {
-	layout, err := s.Planner.Layout(r.SourceSpec, r.Spec, r.ID, partitionsOf(r.Partitions))
-	if err != nil {
-		return TopicSet{}, planError(err)
+	layout := s.layout(r)
+	if layout.err != nil {
+		return TopicSet{}, planError(layout.err)
 	}
 	source, err := s.Planner.Source(r.SourceSpec)
 	if err != nil {
@@ -160,12 +160,4 @@ func droppedTopics(cluster ident.Cluster, r row) TopicSet {
 // planError is the fault of a stored plan that this binary does not take: no repeating helps.
 func planError(err error) error {
 	return &Error{Code: CodePlanInvalid, Message: "the stored specification is not accepted by this binary", Err: err}
-}
-
-func partitionsOf(in []SourcePartition) []ident.Partition {
-	out := make([]ident.Partition, len(in))
-	for i, p := range in {
-		out[i] = p.Partition
-	}
-	return out
 }

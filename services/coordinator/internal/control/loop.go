@@ -116,7 +116,9 @@ func (s *Service) pass(ctx context.Context, term ident.Term, wg *sync.WaitGroup)
 		}
 		s.pushOrders(ctx, p, wg)
 		if !wrote {
-			s.board.forget(func(id ident.StreamID) bool { _, ok := p.row(id); return ok })
+			exists := func(id ident.StreamID) bool { _, ok := p.row(id); return ok }
+			s.board.forget(exists)
+			s.layouts.forget(exists)
 			return nil
 		}
 		s.stale.Store(true)
@@ -228,6 +230,11 @@ func (s *Service) fillVGroups(ctx context.Context, p *picture) (wrote bool, err 
 	})
 }
 
+// decision is what the core says about a stream.
+func (s *Service) decision(p *picture, r row) decide.Decision {
+	return decide.Step(s.facts(p, r), s.limits(s.layout(r)))
+}
+
 // facts is all that the core is told about a stream.
 func (s *Service) facts(p *picture, r row) decide.Facts {
 	f := s.board.facts(r, p, s.Clock.Mono())
@@ -245,8 +252,8 @@ func (s *Service) facts(p *picture, r row) decide.Facts {
 // place computes the placement of the stage that is due. A specification that cannot be planned has no tasks; making
 // its topics, which comes before a stage is placed, fails it by name.
 func (s *Service) place(p *picture, r row) ([]placement.Placed, []ident.NodeID, bool) {
-	layout, err := s.Planner.Layout(r.SourceSpec, r.Spec, r.ID, partitionsOf(r.Partitions))
-	if err != nil {
+	layout := s.layout(r)
+	if layout.err != nil {
 		return nil, nil, false
 	}
 	return placement.Tasks(layout.Tasks, p.owners, p.live())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pondage/pondage/internal/ident"
-	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 	"github.com/pondage/pondage/services/coordinator/internal/store"
 )
 
@@ -195,7 +194,7 @@ func (s *Service) Checks(ctx context.Context) []Check {
 	}
 	failed := Check{Name: "streams"}
 	for _, r := range p.rows {
-		if d := decide.Step(s.facts(p, r), s.config.Limits); r.State == StreamRecovering && d.Why != "" {
+		if d := s.decision(p, r); r.State == StreamRecovering && d.Why != "" {
 			failed.Err = errorf(CodeStreamsWaiting, "stream %s: %s", r.Name, d.Why)
 			break
 		}

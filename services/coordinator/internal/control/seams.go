@@ -46,12 +46,17 @@ type StreamPlan struct {
 type Layout struct {
 	Tasks []ident.Task
 	Edges []ident.Level // the levels with an edge into them
+	// MaxRestarts and StartTimeout are the stream's bounds of starts and restarts.
+	MaxRestarts  int
+	StartTimeout time.Duration
 }
 
 // TopicRef is an external topic.
 type TopicRef struct {
 	Topic   string
 	Brokers []string // empty: the cluster's
+	// Source is the canonical source document, for who needs more of the connection (TLS, SASL).
+	Source json.RawMessage
 }
 
 // PositionKind is a way to name a place in a topic.

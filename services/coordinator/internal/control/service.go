@@ -60,9 +60,10 @@ type Service struct {
 	config Config
 	Seams
 
-	board *board
-	jobs  *jobs
-	push  *pushes
+	board   *board
+	jobs    *jobs
+	push    *pushes
+	layouts *layouts
 
 	// woken wakes the loop: something changed in the metastore (after a request of this process), or a report came.
 	woken chan struct{}
@@ -82,7 +83,7 @@ var _ API = (*Service)(nil)
 // New returns a service that does nothing until Run.
 func New(c Config, s Seams) *Service {
 	return &Service{
-		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(),
+		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(),
 		woken: make(chan struct{}, 1),
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // stepStream does the next thing for a stream, and tells whether it wrote.
 func (s *Service) stepStream(ctx context.Context, p *picture, r row, wg *sync.WaitGroup) (wrote bool, err error) {
-	d := decide.Step(s.facts(p, r), s.config.Limits)
+	d := s.decision(p, r)
 	switch d.Do {
 	case decide.Wait:
 		return false, nil

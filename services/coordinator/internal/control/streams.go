@@ -269,12 +269,15 @@ func (s *Service) described(r row) Stream {
 
 // waiting says in words what keeps a stream from where it should be.
 func (s *Service) waiting(p *picture, r row, reports map[ident.Task]TaskReport) string {
-	f := s.facts(p, r)
-	if f.Topics.Err != nil {
-		return f.Topics.Err.Message
-	}
-	if d := decide.Step(f, s.config.Limits); d.Why != "" {
+	d := s.decision(p, r)
+	switch {
+	case d.Why != "":
 		return d.Why
+	case d.Do == decide.EnsureTopics || d.Do == decide.DeleteTopics:
+		if d.Cause != nil {
+			return d.Cause.Message
+		}
+		return "its topics are being looked after"
 	}
 	var notes []string
 	for id, report := range reports {
