@@ -65,7 +65,7 @@ func (b *builder) argument(pointer string, call *sql.Call) (index int, t block.T
 		return none, block.Type{}, false
 	}
 	if len(call.Args) != 1 {
-		b.addAt(expr.CodeTypeClash, pointer, call.At, "", "%s takes one argument, found %d", call.Name, len(call.Args))
+		b.addAt(expr.CodeTypeClash, pointer, call.At, "for example "+call.Name+"(x)", "%s takes one argument, found %d", call.Name, len(call.Args))
 		return none, block.Type{}, false
 	}
 	e := call.Args[0]

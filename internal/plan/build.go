@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"github.com/pondage/pondage/internal/block"
@@ -56,32 +57,27 @@ type builder struct {
 func (b *builder) input() bool {
 	in, err := BuildInput(b.plan.Source)
 	if err != nil {
-		b.add(CodeUnknownSource, "/source", "mend the source first", "the source %s cannot be read by a stream: %v", b.plan.Source.Name, err)
+		b.add(CodeInvalidSource, "/source", "mend the source first", "the source %s cannot be read by a stream: %s", b.plan.Source.Name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		return false
 	}
 	if b.plan.Stream.Source != b.plan.Source.Name {
-		b.add(CodeUnknownSource, "/source", "", "the stream reads %s, found the source %s", b.plan.Stream.Source, b.plan.Source.Name)
+		b.add(CodeInvalidSource, "/source", "hand in the source that the stream names", "the stream reads %s, found the source %s", b.plan.Stream.Source, b.plan.Source.Name)
 		return false
 	}
 	b.plan.Input = in
 	return true
 }
 
-// zone loads the stream's time zone. The names that mean the host's zone are no zones.
+// zone loads the stream's time zone.
 func (b *builder) zone() {
 	b.plan.zone = time.UTC
 	w := b.plan.Stream.Window
 	if w == nil || w.Timezone == "" {
 		return
 	}
-	const hint = "an IANA name such as America/New_York"
-	if w.Timezone == "Local" || b.plan.Env.Zone == nil {
-		b.add(CodeUnknownTimezone, "/window/timezone", hint, "unknown time zone %q", w.Timezone)
-		return
-	}
-	zone, err := b.plan.Env.Zone(w.Timezone)
+	zone, err := b.plan.Env.zone(w.Timezone)
 	if err != nil {
-		b.add(CodeUnknownTimezone, "/window/timezone", hint, "unknown time zone %q", w.Timezone)
+		b.add(CodeUnknownTimezone, "/window/timezone", "an IANA name such as America/New_York", "%v", err)
 		return
 	}
 	b.plan.zone = zone
@@ -89,7 +85,7 @@ func (b *builder) zone() {
 
 // sourceScope makes the scope of the source side.
 func (b *builder) sourceScope() {
-	b.source = newScope(b.plan.zone)
+	b.source = b.newScope()
 	for i, f := range b.plan.Input.Schema {
 		if f.Name == ColumnPartition || f.Name == ColumnOffset {
 			b.source.addHidden(f.Name, i, f.Type)
@@ -137,7 +133,7 @@ func (b *builder) subtable() {
 	if st.Subtable == "" {
 		return
 	}
-	keys := newScope(b.plan.zone)
+	keys := b.newScope()
 	for i, e := range b.keyExprs {
 		if e == nil || b.plan.Keys[i].Expr == nil {
 			return // the key's own fault is enough

@@ -4,7 +4,7 @@ package plan
 // those of packages spec, sql and expr that it passes on.
 const (
 	CodeNotSupportedYet        = "not_supported_yet"
-	CodeUnknownSource          = "unknown_source"
+	CodeInvalidSource          = "invalid_source"
 	CodeUntyped                = "untyped_expression"
 	CodeUngroupedColumn        = "ungrouped_column"
 	CodeAggregateWithoutWindow = "aggregate_without_window"

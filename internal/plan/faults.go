@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/pondage/pondage/internal/agg"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/expr"
 	"github.com/pondage/pondage/internal/invalid"
@@ -39,11 +41,20 @@ func (f *faults) merge(pointer string, err error) {
 	if bad := (*invalid.Error)(nil); errors.As(err, &bad) {
 		for _, d := range bad.Details {
 			d.Pointer = pointer
+			if d.Hint == "" {
+				d.Hint = commonHints[d.Code]
+			}
 			f.list = append(f.list, d)
 		}
 		return
 	}
 	f.add(spec.CodeInvalidValue, pointer, "", "%v", err)
+}
+
+// commonHints say what to do about faults whose finder knows nothing nearer.
+var commonHints = map[string]string{
+	sql.CodeSyntax:           "write one expression, for example delay * 60",
+	expr.CodeUnknownFunction: "aggregates: " + strings.Join(agg.Names(), ", ") + "; the scalar functions are in the documentation",
 }
 
 // count is the number of faults so far.
@@ -79,15 +90,27 @@ func (f *faults) typed(pointer string, e sql.Expr, s *scope, want block.Type) *e
 	t, err := expr.Check(e, s)
 	switch {
 	case err != nil:
-		f.merge(pointer, err)
+		f.merge(pointer, withKnown(err, s))
 	case !t.Type().Valid():
 		f.addAt(CodeUntyped, pointer, e.Span(), "cast it: CAST(… AS string)", "the type of %s is not known", sql.Format(e))
 	case want != anyType && t.Type() != want:
-		f.addAt(expr.CodeTypeClash, pointer, e.Span(), fmt.Sprintf("cast it: CAST(%s AS %s)", sql.Format(e), want), "want a %s, found a %s", want, t.Type())
+		f.addAt(expr.CodeTypeClash, pointer, e.Span(), fmt.Sprintf("cast it: CAST(%s AS %s)", sql.Format(e), want), "want %s, found %s", want, t.Type())
 	default:
 		return t
 	}
 	return nil
+}
+
+// withKnown tells what there is where an unknown column has no near name.
+func withKnown(err error, s *scope) error {
+	if bad := (*invalid.Error)(nil); errors.As(err, &bad) {
+		for i := range bad.Details {
+			if d := &bad.Details[i]; d.Code == expr.CodeUnknownColumn && d.Hint == "" {
+				d.Hint = "known here: " + strings.Join(s.shown, ", ")
+			}
+		}
+	}
+	return err
 }
 
 // maxElapsed is the longest duration that time.Duration holds, in ms: some 292 years.

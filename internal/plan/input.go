@@ -44,7 +44,7 @@ func BuildInput(src *spec.Source) (*Input, error) {
 		f.notSupported("/update", "upsert sources", "use update: append")
 	}
 	if _, isPath := src.Table.Path(); !isPath {
-		declared := newScope(time.UTC)
+		declared := newScope(Env{}, time.UTC)
 		declared.addAll(in.Schema[:in.Declared])
 		in.Table = f.typed("/table", f.parse("/table", src.Table.Expr()), declared, block.String)
 	}

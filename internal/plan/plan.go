@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pondage/pondage/internal/agg"
@@ -19,6 +20,19 @@ type Env struct {
 	// Zone finds a time zone by its IANA name; time.LoadLocation in production (the binary carries the zone rules). It
 	// is handed in because it reads files.
 	Zone func(name string) (*time.Location, error)
+}
+
+// zone finds a time zone. "Local" and "" are names of the host's zone and of UTC to time.LoadLocation: no zone of ours
+// depends on the host.
+func (e Env) zone(name string) (*time.Location, error) {
+	if e.Zone == nil || name == "" || name == "Local" {
+		return nil, fmt.Errorf("unknown time zone %q", name)
+	}
+	zone, err := e.Zone(name)
+	if err != nil {
+		return nil, fmt.Errorf("unknown time zone %q", name)
+	}
+	return zone, nil
 }
 
 // Plan is a stream, understood. It is immutable.

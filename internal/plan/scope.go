@@ -6,10 +6,11 @@ import (
 	"github.com/pondage/pondage/internal/block"
 )
 
-// scope is what names mean in an expression: an expr.Zoned over a list of columns, some of which are not shown in hints.
+// scope is what names mean in an expression: an expr.Zoned and expr.ZoneFinder over a list of columns, some of which are not shown in hints.
 type scope struct {
 	columns map[string]scopeColumn
 	shown   []string
+	env     Env
 	zone    *time.Location
 }
 
@@ -18,9 +19,12 @@ type scopeColumn struct {
 	typ   block.Type
 }
 
-func newScope(zone *time.Location) *scope {
-	return &scope{columns: map[string]scopeColumn{}, zone: zone}
+func newScope(env Env, zone *time.Location) *scope {
+	return &scope{columns: map[string]scopeColumn{}, env: env, zone: zone}
 }
+
+// newScope makes an empty scope of the stream.
+func (b *builder) newScope() *scope { return newScope(b.plan.Env, b.plan.zone) }
 
 // Lookup finds a column by name.
 func (s *scope) Lookup(name string) (index int, t block.Type, ok bool) {
@@ -33,6 +37,9 @@ func (s *scope) Names() []string { return s.shown }
 
 // Location is the zone of calendar arithmetic.
 func (s *scope) Location() *time.Location { return s.zone }
+
+// Zone finds the zones that functions name.
+func (s *scope) Zone(name string) (*time.Location, error) { return s.env.zone(name) }
 
 // has tells whether the name is known.
 func (s *scope) has(name string) bool {

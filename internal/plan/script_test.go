@@ -123,6 +123,7 @@ func showGraph(g Graph) string {
 	return b.String()
 }
 
+// showFaults also holds the promise that every fault has a place and says what to do.
 func showFaults(err error) string {
 	var bad *invalid.Error
 	if !errors.As(err, &bad) {
@@ -130,6 +131,12 @@ func showFaults(err error) string {
 	}
 	var b strings.Builder
 	for _, d := range bad.Details {
+		if d.Pointer == "" && d.Span == nil {
+			b.WriteString("NO PLACE ")
+		}
+		if d.Hint == "" {
+			b.WriteString("NO HINT ")
+		}
 		fmt.Fprintf(&b, "%s %s", d.Code, d.Pointer)
 		if d.Span != nil {
 			fmt.Fprintf(&b, "@%d:%d+%d", d.Span.Line, d.Span.Column, d.Span.Length)

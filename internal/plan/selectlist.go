@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/expr"
@@ -16,6 +17,18 @@ const (
 	columnDuration = "_wduration" // int64, ms
 	columnOrdinal  = "_wid"       // int64; 0 for fixed windows: a group has one with a start
 )
+
+// windowColumns are the columns that only a windowed stream has.
+var windowColumns = []string{window.ColumnStart, window.ColumnEnd, columnDuration, window.ColumnRows, columnOrdinal}
+
+// scalarFunctions are the functions that expressions may call.
+var scalarFunctions = func() map[string]bool {
+	known := map[string]bool{}
+	for _, f := range expr.Functions() {
+		known[f.Name] = true
+	}
+	return known
+}()
 
 // starItem is the select item that stands for every column of the source.
 const starItem = "*"
@@ -79,7 +92,25 @@ func (b *builder) rowItem(it item) *expr.Typed {
 		b.addAt(CodeAggregateWithoutWindow, it.pointer, call.At, "add a window, for example INTERVAL(1h)", "%s needs a window", sql.Format(call))
 		return nil
 	}
+	for _, name := range windowColumns {
+		if c := findColumn(it.expr, name); c != nil && !b.source.has(name) {
+			b.addAt(CodeNeedsWindow, it.pointer, c.At, "add a window, for example INTERVAL(1h)", "%s needs a window", name)
+			return nil
+		}
+	}
 	return b.sourceTyped(it.pointer, it.expr, anyType)
+}
+
+// findColumn returns the first reference to the column in e, or nil.
+func findColumn(e sql.Expr, name string) *sql.Column {
+	var found *sql.Column
+	sql.Walk(e, func(x sql.Expr) bool {
+		if isColumn(x, name) && found == nil {
+			found = x.(*sql.Column)
+		}
+		return found == nil
+	})
+	return found
 }
 
 // windowItems types the items of a windowed stream. All aggregates are gathered first: they are columns of the scope.
@@ -106,7 +137,10 @@ func (b *builder) onState(pointer string, e sql.Expr) (out sql.Expr, ok bool) {
 	ok = true
 	out = sql.Replace(e, func(x sql.Expr) (sql.Expr, bool) {
 		if call, isCall := x.(*sql.Call); isCall && isAggregate(call) {
-			ok = b.aggregate(pointer, call) && ok
+			if !b.aggregate(pointer, call) {
+				ok = false
+				return &sql.Literal{Kind: sql.LiteralNull, At: call.At}, true // its fault is enough
+			}
 			return &sql.Column{Name: sql.Format(call), At: call.At}, true
 		}
 		if b.isKey(x) >= 0 {
@@ -136,20 +170,34 @@ func computed(x sql.Expr) (sql.Expr, bool) {
 func (b *builder) grouped(pointer string, e sql.Expr) bool {
 	ok := true
 	sql.Walk(e, func(x sql.Expr) bool {
-		c, isColumn := x.(*sql.Column)
-		if !isColumn || !b.source.has(c.Name) || b.isKey(c) >= 0 {
-			return true
+		if call, isCall := x.(*sql.Call); isCall && !scalarFunctions[call.Name] {
+			return false // an unknown function is the fault, and will be found
 		}
-		ok = false
-		b.addAt(CodeUngroupedColumn, pointer, c.At, fmt.Sprintf("use an aggregate such as last(%s), or add it to partition_by", c.Name), "%s is neither a group key nor inside an aggregate", c.Name)
+		if c, isColumn := x.(*sql.Column); isColumn && b.isKey(c) < 0 {
+			ok = b.groupedColumn(pointer, c) && ok
+		}
 		return true
 	})
 	return ok
 }
 
+func (b *builder) groupedColumn(pointer string, c *sql.Column) bool {
+	if b.source.has(c.Name) {
+		b.addAt(CodeUngroupedColumn, pointer, c.At, fmt.Sprintf("use an aggregate such as last(%s), or add it to partition_by", c.Name), "%s is neither a group key nor inside an aggregate", c.Name)
+		return false
+	}
+	// A misspelt column of the source is not among the columns of the result: look for it here.
+	near := invalid.Nearest(c.Name, slices.Concat(b.source.shown, windowColumns))
+	if _, isAggregate := b.aggs[c.Name]; isAggregate || !b.source.has(near) {
+		return true
+	}
+	b.addAt(expr.CodeUnknownColumn, pointer, c.At, "did you mean "+near+"?", "unknown column %q", c.Name)
+	return false
+}
+
 // stateScope is the scope of the result side: what window.Schema has.
 func (b *builder) stateScope() *scope {
-	s := newScope(b.plan.zone)
+	s := b.newScope()
 	for i, e := range b.keyExprs {
 		if e != nil && b.plan.Keys[i].Expr != nil {
 			s.add(sql.Format(e), i, b.plan.Keys[i].Expr.Type())

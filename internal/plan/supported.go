@@ -7,7 +7,7 @@ import "github.com/pondage/pondage/internal/spec"
 func (b *builder) supported() {
 	st := b.plan.Stream
 	if w := st.Window; w != nil && w.Kind != spec.WindowInterval {
-		b.notSupported("/window/kind", string(w.Kind)+" windows", "use an interval window: {kind: interval, size: 1h}")
+		b.notSupported("/window/kind", string(w.Kind)+" windows", "use an interval window: INTERVAL(1h) or {kind: interval, size: 1h}")
 	}
 	switch st.Trigger.Kind {
 	case "", spec.TriggerWindowClose, spec.TriggerAtOnce:

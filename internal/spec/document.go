@@ -44,6 +44,9 @@ func Split(text []byte) ([]Document, error) {
 // parseText takes a text that begins with `{"` or `{}` for JSON, anything else for YAML (whose flow form begins with
 // a brace too).
 func parseText(text []byte) ([]*node, error) {
+	if len(text) > maxDocument {
+		return nil, invalid.New(CodeMalformed, "", "the document has %d bytes, more than %d", len(text), maxDocument)
+	}
 	inside, brace := bytes.CutPrefix(bytes.TrimLeft(text, jsonSpace), []byte("{"))
 	inside = bytes.TrimLeft(inside, jsonSpace)
 	if !brace || len(inside) == 0 || (inside[0] != '"' && inside[0] != '}') {
@@ -55,6 +58,9 @@ func parseText(text []byte) ([]*node, error) {
 	}
 	return []*node{root}, nil
 }
+
+// maxDocument bounds what is read, in bytes: a spec has a few thousand, and every fault in it is reported.
+const maxDocument = 1 << 20
 
 // jsonSpace is the white space of RFC 8259.
 const jsonSpace = " \t\r\n"

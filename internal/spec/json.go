@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pondage/pondage/internal/invalid"
@@ -20,7 +19,7 @@ func parseJSON(text []byte) (*node, error) {
 	if !utf8.Valid(text) {
 		return nil, invalid.New(CodeMalformed, "", "the document is not UTF-8")
 	}
-	p := &jsonParser{text: text, dec: json.NewDecoder(bytes.NewReader(text))}
+	p := &jsonParser{text: text, dec: json.NewDecoder(bytes.NewReader(text)), lines: lineCounter{text: text}}
 	p.dec.UseNumber()
 	root, err := p.value("", 0)
 	if err == nil {
@@ -37,6 +36,7 @@ func parseJSON(text []byte) (*node, error) {
 type jsonParser struct {
 	text   []byte
 	dec    *json.Decoder
+	lines  lineCounter
 	faults invalid.Collector
 }
 
@@ -48,7 +48,7 @@ func (p *jsonParser) malformed(cause error) error {
 	if errors.Is(cause, io.EOF) {
 		cause = io.ErrUnexpectedEOF
 	}
-	at := spanAt(p.text, offset)
+	at := (&lineCounter{text: p.text}).span(offset)
 	return &invalid.Error{Details: []invalid.Detail{{Code: CodeMalformed, Span: &at, Message: "not valid JSON: " + cause.Error()}}}
 }
 
@@ -60,7 +60,7 @@ func (p *jsonParser) value(pointer string, depth int) (*node, error) {
 	if err != nil {
 		return nil, p.malformed(err)
 	}
-	at := spanAt(p.text, int(p.dec.InputOffset())-1)
+	at := p.lines.span(int(p.dec.InputOffset()) - 1)
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
@@ -91,6 +91,7 @@ func (p *jsonParser) array(pointer string, depth int, at invalid.Span) (*node, e
 
 func (p *jsonParser) object(pointer string, depth int, at invalid.Span) (*node, error) {
 	out := newObject().located(at)
+	seen := map[string]bool{}
 	for p.dec.More() {
 		token, err := p.dec.Token()
 		if err != nil {
@@ -102,10 +103,11 @@ func (p *jsonParser) object(pointer string, depth int, at invalid.Span) (*node, 
 		if err != nil {
 			return nil, err
 		}
-		if out.get(name) != nil {
+		if seen[name] {
 			p.faults.Addf(CodeDuplicateMember, below, "%q occurs twice", name)
 			continue
 		}
+		seen[name] = true
 		out.set(name, value)
 	}
 	return out, p.end()
@@ -119,10 +121,24 @@ func (p *jsonParser) end() error {
 	return nil
 }
 
-// spanAt returns the place of one byte of the text.
-func spanAt(text []byte, offset int) invalid.Span {
-	offset = min(max(offset, 0), len(text))
-	before := string(text[:offset])
-	lineStart := strings.LastIndexByte(before, '\n') + 1
-	return invalid.Span{Offset: offset, Length: min(1, len(text)-offset), Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[lineStart:]) + 1}
+// lineCounter finds the line and column of offsets, which it is asked for in rising order: the text is read once.
+type lineCounter struct {
+	text    []byte
+	at      int
+	lines   int // before at
+	columns int // characters between the start of the line and at
+}
+
+// span returns the place of one byte of the text.
+func (c *lineCounter) span(offset int) invalid.Span {
+	offset = min(max(offset, c.at), len(c.text))
+	for ; c.at < offset; c.at++ {
+		switch b := c.text[c.at]; {
+		case b == '\n':
+			c.lines, c.columns = c.lines+1, 0
+		case utf8.RuneStart(b):
+			c.columns++
+		}
+	}
+	return invalid.Span{Offset: offset, Length: min(1, len(c.text)-offset), Line: c.lines + 1, Column: c.columns + 1}
 }

@@ -67,7 +67,7 @@ func (p *yamlParser) value(pointer string, n *yaml.Node, depth int) *node {
 }
 
 func (p *yamlParser) mapping(pointer string, n *yaml.Node, depth int) *node {
-	out := newObject()
+	out, seen := newObject(), map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		below := pointer + "/" + escapePointer(key.Value)
@@ -75,10 +75,11 @@ func (p *yamlParser) mapping(pointer string, n *yaml.Node, depth int) *node {
 			p.fault(CodeMalformed, pointer, key, "a member's name is a plain word")
 			continue
 		}
-		if out.get(key.Value) != nil {
+		if seen[key.Value] {
 			p.fault(CodeDuplicateMember, below, key, "%q occurs twice", key.Value)
 			continue
 		}
+		seen[key.Value] = true
 		if v := p.value(below, value, depth+1); v != nil {
 			out.set(key.Value, v)
 		}
