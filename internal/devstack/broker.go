@@ -1,23 +1,90 @@
 package devstack
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
 
 // BrokerOptions say how the embedded broker runs. The zero value is one broker on a free port.
 type BrokerOptions struct {
-	// Port is the first broker's port on 127.0.0.1; others follow it. 0 takes free ports, remembered in the directory.
+	// Port is the first broker's port on 127.0.0.1; others follow it. 0 takes free ports.
 	Port int
 	// Brokers is the number of brokers. Default 1.
 	Brokers int
 }
 
-// Broker is a running embedded broker.
-type Broker struct{}
+// Broker is a running embedded broker, speaking Kafka's protocol. Topics are not made on use.
+type Broker struct {
+	cluster *kfake.Cluster
+	lock    *Lock
+	stop    sync.Once
+	stopErr error
+}
 
-// StartBroker starts the broker with its log in dir, which is made where missing.
-func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, error) { return nil, nil }
+// StartBroker starts the broker with its log in dir, which is made where missing; an empty dir keeps it in memory. Writes
+// are left to the operating system, as Kafka does: a kill of the process loses nothing, a crash of the machine may.
+func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("devstack: start the broker: %w", err)
+	}
+	b := &Broker{}
+	opts := []kfake.Opt{kfake.NumBrokers(max(o.Brokers, 1))}
+	if dir != "" {
+		lock, err := LockDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		b.lock = lock
+		opts = append(opts, kfake.DataDir(dir))
+	}
+	ports, err := brokerPorts(o)
+	if err == nil && len(ports) > 0 {
+		opts = append(opts, kfake.Ports(ports...))
+	}
+	if err == nil {
+		b.cluster, err = kfake.NewCluster(opts...)
+	}
+	if err != nil {
+		return nil, errors.Join(explain("start the broker in", dir, err), b.unlock())
+	}
+	return b, nil
+}
+
+// brokerPorts returns the ports asked for, checked; none leaves the choice to the broker.
+func brokerPorts(o BrokerOptions) ([]int, error) {
+	if o.Port == 0 {
+		return nil, nil
+	}
+	var ports []int
+	for i := range max(o.Brokers, 1) {
+		if err := checkPort(o.Port + i); err != nil {
+			return nil, err
+		}
+		ports = append(ports, o.Port+i)
+	}
+	return ports, nil
+}
 
 // Addrs returns the brokers' addresses host:port.
-func (b *Broker) Addrs() []string { return nil }
+func (b *Broker) Addrs() []string { return slices.Clone(b.cluster.ListenAddrs()) }
 
 // Stop writes what is in memory and ends the broker. Only the first call counts.
-func (b *Broker) Stop() error { return nil }
+func (b *Broker) Stop() error {
+	b.stop.Do(func() {
+		b.cluster.Close()
+		b.stopErr = b.unlock()
+	})
+	return b.stopErr
+}
+
+func (b *Broker) unlock() error {
+	if b.lock == nil {
+		return nil
+	}
+	return b.lock.Unlock()
+}

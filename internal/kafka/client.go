@@ -6,7 +6,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,9 +22,6 @@ type Client struct {
 	maxBytes map[TopicID]int // max.message.bytes, by topic; asked once
 }
 
-// metadataMinAge is how long an answer of the brokers about a topic may be shared between callers.
-const metadataMinAge = 50 * time.Millisecond
-
 // Open returns a client for the cluster. It does not connect: Ping does.
 func Open(cfg Config) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
@@ -40,7 +36,6 @@ func Open(cfg Config) (*Client, error) {
 		}),
 		kgo.RequestTimeoutOverhead(cfg.RequestTimeout),
 		kgo.RetryTimeout(2 * cfg.RequestTimeout),
-		kgo.MetadataMinAge(metadataMinAge),
 	}
 	if cfg.SASL != nil {
 		mechanism, err := cfg.SASL.mechanism()

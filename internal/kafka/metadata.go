@@ -5,7 +5,8 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // metadata is what the brokers say about themselves and some topics.
@@ -20,11 +21,18 @@ type topicMeta struct {
 	err error
 }
 
-// metadata asks a broker. An error is transient or a refusal of the whole request; each topic has its own.
+// metadata asks a broker, without a cache. An error is the whole request's; each topic has its own, so that one that is
+// forbidden does not hide the others.
 func (c *Client) metadata(ctx context.Context, topics []string) (metadata, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	answer, err := c.admin.Metadata(ctx, topics...)
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = &name
+		req.Topics = append(req.Topics, t)
+	}
+	answer, err := req.RequestWith(ctx, c.kgo)
 	if err != nil {
 		return metadata{}, classify("metadata", "", NoPartition, err)
 	}
@@ -32,21 +40,25 @@ func (c *Client) metadata(ctx context.Context, topics []string) (metadata, error
 	for _, b := range answer.Brokers {
 		m.brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 	}
-	for name, t := range answer.Topics {
-		m.topics[name] = topicOf(t)
+	for _, t := range answer.Topics {
+		if t.Topic != nil {
+			m.topics[*t.Topic] = topicOf(t)
+		}
 	}
 	return m, nil
 }
 
-func topicOf(t kadm.TopicDetail) topicMeta {
-	m := topicMeta{Topic: Topic{Name: t.Topic, ID: TopicID(t.ID)}, err: t.Err}
+func topicOf(t kmsg.MetadataResponseTopic) topicMeta {
+	m := topicMeta{Topic: Topic{Name: *t.Topic, ID: TopicID(t.TopicID)}, err: kerr.ErrorForCode(t.ErrorCode)}
 	m.Partitions = make([]TopicPartition, len(t.Partitions))
 	for i := range m.Partitions {
-		m.Partitions[i].Leader = -1 // a hole in the numbers: not known yet
+		m.Partitions[i].Leader = noLeader // a hole in the numbers: not known yet
 	}
-	for n, p := range t.Partitions {
-		if int(n) < len(m.Partitions) {
-			m.Partitions[n] = TopicPartition{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, InSync: p.ISR}
+	for _, p := range t.Partitions {
+		if p.Partition >= 0 && int(p.Partition) < len(m.Partitions) {
+			m.Partitions[p.Partition] = TopicPartition{
+				Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, Replicas: p.Replicas, InSync: p.ISR,
+			}
 		}
 	}
 	return m
