@@ -55,7 +55,7 @@ func firstInstant(year int, month time.Month, day int, zone *time.Location) int6
 		_, offset := at.Zone()
 		begin, end := at.ZoneBounds()
 		candidate := wall.Add(-time.Duration(offset) * time.Second)
-		if candidate.Before(begin) {
+		if !begin.IsZero() && candidate.Before(begin) {
 			candidate = begin // the clock jumped over midnight
 		}
 		if end.IsZero() || candidate.Before(end) {
