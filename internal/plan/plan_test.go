@@ -166,3 +166,12 @@ func TestLimitsOfASource(t *testing.T) {
 		t.Errorf("given: %v, %v, %v", in.MaxFuture, *in.DedupWindow, *in.MinTime)
 	}
 }
+
+func TestAggregatesAndArgumentsAreComputedOnce(t *testing.T) {
+	t.Parallel()
+	p := mustBuildSQL(t, "SELECT avg(delay + 1), AVG(delay+1) * 2 AS a, sum(delay + 1), count(*), count(*) + max(distance) AS b, min(distance) FROM flights INTERVAL(1h)")
+	const aggregates, arguments = 5, 2
+	if len(p.Aggs) != aggregates || len(p.Args) != arguments {
+		t.Errorf("%d aggregates of %d arguments, want %d of %d", len(p.Aggs), len(p.Args), aggregates, arguments)
+	}
+}

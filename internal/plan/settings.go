@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"time"
-
-	"github.com/pondage/pondage/internal/spec"
-)
+import "github.com/pondage/pondage/internal/spec"
 
 // settings fills in the numbers and their defaults.
 func (b *builder) settings() {
@@ -93,13 +89,4 @@ func orDefault(v *int64, byDefault int64) int64 {
 		return byDefault
 	}
 	return *v
-}
-
-// Keep is how long a closed window stays for late rows; ok is false when it stays for ever.
-func (s Settings) Keep() (d time.Duration, ok bool) {
-	d = s.Lateness.For
-	if s.LateBy == spec.LateByTable {
-		d = max(d, s.TableTTL)
-	}
-	return d, !s.Lateness.Unbounded
 }

@@ -1,10 +1,8 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/sql"
 )
 
@@ -17,10 +15,10 @@ func ParseDuration(text string) (Duration, error) {
 		return Duration{sql.Duration{Unit: sql.UnitSecond}}, nil
 	}
 	v, err := sql.ParseDuration(text)
-	if fault := (*invalid.Error)(nil); errors.As(err, &fault) && len(fault.Details) > 0 {
-		return Duration{}, fmt.Errorf("%s", fault.Details[0].Message)
+	if err != nil { // it speaks of tokens and places in a statement
+		return Duration{}, fmt.Errorf("%q is not a duration in the range of 64 bits", text)
 	}
-	return Duration{v}, err
+	return Duration{v}, nil
 }
 
 // Millis returns the duration in milliseconds, a day counting as 24 hours. ok is false for months and years, which
