@@ -33,52 +33,63 @@ func (s *scanner) chars(n *node, buf *[]byte) (text []byte, ok bool) {
 }
 
 // readTable returns the table name, valid until the next record.
-func (d *Decoder) readTable() ([]byte, Verdict) {
+func (d *Decoder) readTable() ([]byte, *Verdict) {
 	field := d.table.field
 	if d.scan.absent(d.table) {
-		return nil, Verdict{Code: MissingTable, Field: field, Reason: "the record has no table name"}
+		return nil, &Verdict{Code: MissingTable, Field: field, Reason: "the record has no table name"}
 	}
 	if d.table.kind != kindString {
-		return nil, Verdict{Code: BadTable, Field: field, Reason: "the table name is " + kindNames[d.table.kind]}
+		return nil, &Verdict{Code: BadTable, Field: field, Reason: "the table name is " + kindNames[d.table.kind]}
 	}
 	name, ok := d.scan.chars(d.table, &d.name)
 	if !ok {
 		return nil, halfPair(field)
 	}
-	return name, checkTable(name, field)
+	if len(name) == 0 || len(name) > maxTableName {
+		return nil, badTableLength(name, field)
+	}
+	// Only an escape can bring a NUL: a bare one is malformed JSON.
+	if d.table.escaped && bytes.IndexByte(name, 0) >= 0 {
+		return nil, nulInTable(field)
+	}
+	return name, nil
+}
+
+func badTableLength(name []byte, field string) *Verdict {
+	return &Verdict{Code: BadTable, Field: field, Reason: fmt.Sprintf("the table name has %d bytes: want 1 to %d", len(name), maxTableName)}
+}
+
+func nulInTable(field string) *Verdict {
+	return &Verdict{Code: BadTable, Field: field, Reason: "the table name has a NUL"}
 }
 
 // computeTable asks the schema's function for the table name of the row whose columns are in b.
-func (d *Decoder) computeTable(b *block.Batch, row int) ([]byte, Verdict) {
+func (d *Decoder) computeTable(b *block.Batch, row int) ([]byte, *Verdict) {
 	name, err := d.schema.TableOf(b, row)
 	if err != nil {
-		return nil, Verdict{Code: BadTable, Reason: err.Error()}
+		return nil, &Verdict{Code: BadTable, Reason: err.Error()}
 	}
 	if name == nil {
-		return nil, Verdict{Code: MissingTable, Reason: "the expression of the table name is null"}
+		return nil, &Verdict{Code: MissingTable, Reason: "the expression of the table name is null"}
 	}
-	return name, checkTable(name, "")
-}
-
-func checkTable(name []byte, field string) Verdict {
 	if len(name) == 0 || len(name) > maxTableName {
-		return Verdict{Code: BadTable, Field: field, Reason: fmt.Sprintf("the table name has %d bytes: want 1 to %d", len(name), maxTableName)}
+		return nil, badTableLength(name, "")
 	}
 	if bytes.IndexByte(name, 0) >= 0 {
-		return Verdict{Code: BadTable, Field: field, Reason: "the table name has a NUL"}
+		return nil, nulInTable("")
 	}
-	return Verdict{}
+	return name, nil
 }
 
-func halfPair(field string) Verdict {
-	return Verdict{Code: InvalidUnicode, Field: field, Reason: "a surrogate escape has no other half"}
+func halfPair(field string) *Verdict {
+	return &Verdict{Code: InvalidUnicode, Field: field, Reason: "a surrogate escape has no other half"}
 }
 
 // readTime returns the event time.
-func (d *Decoder) readTime(limits Limits) (ident.EventMs, Verdict) {
+func (d *Decoder) readTime(limits Limits) (ident.EventMs, *Verdict) {
 	n, field := d.time, d.time.field
 	if d.scan.absent(n) {
-		return 0, Verdict{Code: MissingTime, Field: field, Reason: "the record has no event time"}
+		return 0, &Verdict{Code: MissingTime, Field: field, Reason: "the record has no event time"}
 	}
 	if n.kind == kindString {
 		if _, ok := d.scan.chars(n, &d.scratch); !ok {
@@ -88,15 +99,15 @@ func (d *Decoder) readTime(limits Limits) (ident.EventMs, Verdict) {
 	ms, fit := d.timeAt(n, d.schema.Unit)
 	switch {
 	case fit == numtext.TimeMalformed:
-		return 0, Verdict{Code: BadTime, Field: field, Reason: fmt.Sprintf("%s is not an event time: want an integral number, or RFC 3339 with an offset", quoteStart(d.scan.at(n)))}
+		return 0, &Verdict{Code: BadTime, Field: field, Reason: fmt.Sprintf("%s is not an event time: want an integral number, or RFC 3339 with an offset", quoteStart(d.scan.at(n)))}
 	case fit == numtext.TimeOutOfRange:
-		return 0, Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is outside the years 0001 to 9999", quoteStart(d.scan.at(n)))}
+		return 0, &Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is outside the years 0001 to 9999", quoteStart(d.scan.at(n)))}
 	case ms < limits.Earliest:
-		return 0, Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is before min_time", quoteStart(d.scan.at(n)))}
+		return 0, &Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is before min_time", quoteStart(d.scan.at(n)))}
 	case ms > limits.Latest:
-		return 0, Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is further ahead of the clock than max_future", quoteStart(d.scan.at(n)))}
+		return 0, &Verdict{Code: TimeOutOfRange, Field: field, Reason: fmt.Sprintf("%s is further ahead of the clock than max_future", quoteStart(d.scan.at(n)))}
 	}
-	return ms, Verdict{}
+	return ms, nil
 }
 
 // timeAt reads the value at a node, which is there, as a time. A number must be integral in its unit.
@@ -175,10 +186,10 @@ func floorDiv(v, by int64) int64 {
 }
 
 // appendColumn converts the value of a column and appends it, or says what is wrong with it.
-func (d *Decoder) appendColumn(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendColumn(c *column, dst *block.Column) *Verdict {
 	if d.scan.absent(c.node) {
 		dst.AppendNull()
-		return Verdict{}
+		return nil
 	}
 	switch c.typ.Kind {
 	case block.KindInt64:
@@ -190,7 +201,7 @@ func (d *Decoder) appendColumn(c *column, dst *block.Column) Verdict {
 	case block.KindBool:
 		if c.kind == kindBool {
 			dst.AppendBool(d.scan.text[c.start] == 't')
-			return Verdict{}
+			return nil
 		}
 	case block.KindDecimal:
 		return d.appendDecimal(c, dst)
@@ -204,7 +215,7 @@ func (d *Decoder) appendColumn(c *column, dst *block.Column) Verdict {
 }
 
 // wrongType refuses the value of a column; a string that is no text at all is refused as that.
-func (d *Decoder) wrongType(c *column) Verdict {
+func (d *Decoder) wrongType(c *column) *Verdict {
 	if c.kind == kindString {
 		if _, ok := d.scan.chars(c.node, &d.scratch); !ok {
 			return halfPair(c.name)
@@ -214,8 +225,8 @@ func (d *Decoder) wrongType(c *column) Verdict {
 }
 
 // refuse says what is wrong with the value of a column.
-func (d *Decoder) refuse(code Code, c *column, what string) Verdict {
-	return Verdict{Code: code, Field: c.name, Reason: fmt.Sprintf("%s %s", quoteStart(d.scan.at(c.node)), what)}
+func (d *Decoder) refuse(code Code, c *column, what string) *Verdict {
+	return &Verdict{Code: code, Field: c.name, Reason: fmt.Sprintf("%s %s", quoteStart(d.scan.at(c.node)), what)}
 }
 
 // quoteStart returns the start of a value for a reason.
@@ -240,7 +251,7 @@ func (d *Decoder) exactNumber(c *column) (n numtext.Number, literal []byte, ok b
 	return n, nil, false
 }
 
-func (d *Decoder) appendInt(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendInt(c *column, dst *block.Column) *Verdict {
 	n, literal, ok := d.exactNumber(c)
 	if !ok {
 		return d.wrongType(c)
@@ -250,10 +261,10 @@ func (d *Decoder) appendInt(c *column, dst *block.Column) Verdict {
 		return d.misfit(c, fit, NotIntegral)
 	}
 	dst.AppendInt(v)
-	return Verdict{}
+	return nil
 }
 
-func (d *Decoder) appendDecimal(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendDecimal(c *column, dst *block.Column) *Verdict {
 	n, literal, ok := d.exactNumber(c)
 	if !ok {
 		return d.wrongType(c)
@@ -267,19 +278,19 @@ func (d *Decoder) appendDecimal(c *column, dst *block.Column) Verdict {
 		return d.misfit(c, fit, fraction)
 	}
 	dst.AppendDec(v)
-	return Verdict{}
+	return nil
 }
 
 // misfit refuses a number that is not exactly one of the column's type; fraction is the code for digits too many after
 // the point.
-func (d *Decoder) misfit(c *column, fit numtext.Fit, fraction Code) Verdict {
+func (d *Decoder) misfit(c *column, fit numtext.Fit, fraction Code) *Verdict {
 	if fit == numtext.FitFraction {
 		return d.refuse(fraction, c, "has more digits after the point than "+c.typ.String()+" holds")
 	}
 	return d.refuse(OutOfRange, c, "does not fit into "+c.typ.String())
 }
 
-func (d *Decoder) appendFloat(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendFloat(c *column, dst *block.Column) *Verdict {
 	switch c.kind {
 	case kindNumber:
 		x, finite := c.number.Float64(d.scan.at(c.node))
@@ -287,25 +298,25 @@ func (d *Decoder) appendFloat(c *column, dst *block.Column) Verdict {
 			return d.refuse(OutOfRange, c, "is nearer to infinity than to any float64")
 		}
 		dst.AppendFloat(x)
-		return Verdict{}
+		return nil
 	case kindString: // the values that JSON has no numbers for
 		text, _ := d.scan.chars(c.node, &d.scratch)
 		switch string(text) {
 		case "NaN":
 			dst.AppendFloat(math.NaN())
-			return Verdict{}
+			return nil
 		case "Infinity":
 			dst.AppendFloat(math.Inf(1))
-			return Verdict{}
+			return nil
 		case "-Infinity":
 			dst.AppendFloat(math.Inf(-1))
-			return Verdict{}
+			return nil
 		}
 	}
 	return d.wrongType(c)
 }
 
-func (d *Decoder) appendString(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendString(c *column, dst *block.Column) *Verdict {
 	if c.kind != kindString {
 		return d.wrongType(c)
 	}
@@ -314,15 +325,15 @@ func (d *Decoder) appendString(c *column, dst *block.Column) Verdict {
 		return halfPair(c.name)
 	}
 	dst.AppendBytes(text)
-	return Verdict{}
+	return nil
 }
 
-func (d *Decoder) appendTimestamp(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendTimestamp(c *column, dst *block.Column) *Verdict {
 	ms, fit := d.timeAt(c.node, Milliseconds)
 	switch {
 	case fit == numtext.TimeExact:
 		dst.AppendInt(int64(ms))
-		return Verdict{}
+		return nil
 	case fit == numtext.TimeOutOfRange:
 		return d.refuse(OutOfRange, c, "is outside the years 0001 to 9999")
 	case c.kind == kindNumber:
@@ -332,11 +343,11 @@ func (d *Decoder) appendTimestamp(c *column, dst *block.Column) Verdict {
 }
 
 // appendJSON keeps the value byte for byte.
-func (d *Decoder) appendJSON(c *column, dst *block.Column) Verdict {
+func (d *Decoder) appendJSON(c *column, dst *block.Column) *Verdict {
 	text := d.scan.at(c.node)
 	if !wholeSurrogates(text) {
 		return halfPair(c.name)
 	}
 	dst.AppendBytes(text)
-	return Verdict{}
+	return nil
 }

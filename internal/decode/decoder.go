@@ -54,30 +54,39 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // Append decodes one record and appends its row to b, whose schema begins with Schema.Block; or it appends nothing and
 // says why. A nil value, a tombstone, is an empty record. value is not kept.
 func (d *Decoder) Append(value []byte, limits Limits, b *block.Batch) Verdict {
-	if v := d.read(bytes.TrimPrefix(value, byteOrderMark)); v.Code != Accepted {
+	if refusal := d.append(bytes.TrimPrefix(value, byteOrderMark), limits, b); refusal != nil {
+		return *refusal
+	}
+	return Verdict{}
+}
+
+// append is Append for a text without a byte order mark. Here and below nil means "accepted": a Verdict is too large to
+// be passed up from each column of each record.
+func (d *Decoder) append(text []byte, limits Limits, b *block.Batch) *Verdict {
+	if v := d.read(text); v != nil {
 		return v
 	}
 	var name []byte
+	var v *Verdict
 	if d.table != nil {
-		var v Verdict
-		if name, v = d.readTable(); v.Code != Accepted {
+		if name, v = d.readTable(); v != nil {
 			return v
 		}
 	}
 	ts, v := d.readTime(limits)
-	if v.Code != Accepted {
+	if v != nil {
 		return v
 	}
 	return d.appendRow(b, name, ts)
 }
 
 // read scans the record and judges it as a whole.
-func (d *Decoder) read(text []byte) Verdict {
+func (d *Decoder) read(text []byte) *Verdict {
 	s := &d.scan
 	s.begin(text)
 	at := s.space(0)
 	if at == len(text) {
-		return Verdict{Code: EmptyRecord, Reason: "the value is empty"}
+		return &Verdict{Code: EmptyRecord, Reason: "the value is empty"}
 	}
 	isObject := text[at] == '{'
 	if isObject {
@@ -91,39 +100,39 @@ func (d *Decoder) read(text []byte) Verdict {
 	}
 	// Bytes that are not UTF-8 count before any other fault. Without non-ASCII bytes in strings an accepted text is ASCII.
 	if (at == failed || s.nonASCII) && !utf8.Valid(text) {
-		return Verdict{Code: InvalidUnicode, Reason: "the value is not UTF-8"}
+		return &Verdict{Code: InvalidUnicode, Reason: "the value is not UTF-8"}
 	}
 	switch {
 	case at == failed:
-		return Verdict{Code: s.code, Reason: fmt.Sprintf("%s, at byte %d", s.reason, s.faultAt)}
+		return &Verdict{Code: s.code, Reason: fmt.Sprintf("%s, at byte %d", s.reason, s.faultAt)}
 	case !isObject:
-		return Verdict{Code: NotAnObject, Reason: "the value is JSON, but not an object"}
+		return &Verdict{Code: NotAnObject, Reason: "the value is JSON, but not an object"}
 	case s.twice != nil:
-		return Verdict{Code: DuplicateKey, Field: s.twice.field, Reason: "the member occurs twice"}
+		return &Verdict{Code: DuplicateKey, Field: s.twice.field, Reason: "the member occurs twice"}
 	}
-	return Verdict{}
+	return nil
 }
 
 // appendRow converts the columns. At the first fault the row is taken back.
-func (d *Decoder) appendRow(b *block.Batch, name []byte, ts ident.EventMs) Verdict {
+func (d *Decoder) appendRow(b *block.Batch, name []byte, ts ident.EventMs) *Verdict {
 	tables, times := b.Cols[len(d.columns)], b.Cols[len(d.columns)+1]
 	row := tables.Len()
 	for i := range d.columns {
-		if v := d.appendColumn(&d.columns[i], b.Cols[i]); v.Code != Accepted {
+		if v := d.appendColumn(&d.columns[i], b.Cols[i]); v != nil {
 			takeBack(b.Cols[:i], row)
 			return v
 		}
 	}
 	if d.table == nil {
-		var v Verdict
-		if name, v = d.computeTable(b, row); v.Code != Accepted {
+		var v *Verdict
+		if name, v = d.computeTable(b, row); v != nil {
 			takeBack(b.Cols[:len(d.columns)], row)
 			return v
 		}
 	}
 	tables.AppendBytes(name)
 	times.AppendInt(int64(ts))
-	return Verdict{}
+	return nil
 }
 
 func takeBack(cols []*block.Column, row int) {

@@ -45,8 +45,15 @@ func (s *scanner) malformed(at int, reason string) int {
 	return s.fail(MalformedJSON, at, reason)
 }
 
-// space skips white space.
+// space skips white space; mostly there is none.
 func (s *scanner) space(at int) int {
+	if at < len(s.text) && s.text[at] > ' ' {
+		return at
+	}
+	return s.skipSpace(at)
+}
+
+func (s *scanner) skipSpace(at int) int {
 	for at < len(s.text) && isSpace(s.text[at]) {
 		at++
 	}
@@ -70,9 +77,9 @@ func (s *scanner) object(n *node, at, depth int) int {
 	}
 	for place := 0; ; place++ {
 		var child *node
-		if place < len(n.guesses) && hasAt(s.text, at, n.guesses[place].key) {
+		if place < len(n.guesses) && n.guesses[place].matches(s.text, at) {
 			child = n.guesses[place].node
-			at += len(n.guesses[place].key)
+			at = s.space(at + len(n.guesses[place].key)) // there may be more of it than last time
 		} else if child, at = s.memberKey(n, at, place); at == failed {
 			return failed
 		}
@@ -93,10 +100,6 @@ func (s *scanner) object(n *node, at, depth int) int {
 		}
 		return s.malformed(at, "want a comma or the end of the object")
 	}
-}
-
-func hasAt(text []byte, at int, key []byte) bool {
-	return len(text)-at >= len(key) && string(text[at:at+len(key)]) == string(key)
 }
 
 // memberKey reads a key and its colon, and finds the node that it leads to.
@@ -137,24 +140,25 @@ func (s *scanner) value(n *node, at, depth int) int {
 		s.twice = n
 	}
 	n.seen, n.start = s.record, at
-	switch c := s.byteAt(at); c {
-	case '"':
+	c := s.byteAt(at)
+	switch {
+	case c == '"':
 		n.kind = kindString
 		n.end, n.escaped = s.string(at)
-	case '{', '[':
-		n.end = s.composite(n, at, depth)
-	case 't', 'f':
-		n.kind = kindBool
-		n.end = s.literal(at)
-	case 'n':
-		n.kind = kindNull
-		n.end = s.literal(at)
-	default:
+	case c <= '9': // a digit, a minus sign, or nothing that Scan takes
 		n.kind = kindNumber
 		var ok bool
 		if n.number, n.end, ok = numtext.Scan(s.text, at); !ok {
 			return s.badNumber(at, n.end)
 		}
+	case c == '{', c == '[':
+		n.end = s.composite(n, at, depth)
+	case c == 'n':
+		n.kind = kindNull
+		n.end = s.literal(at)
+	default:
+		n.kind = kindBool
+		n.end = s.literal(at)
 	}
 	return n.end
 }
@@ -207,7 +211,7 @@ func (s *scanner) literal(at int) int {
 			return at + len(word)
 		}
 	}
-	return s.malformed(at, "there is no such literal")
+	return s.malformed(at, "no value begins here")
 }
 
 func (s *scanner) badNumber(at, end int) int {
@@ -224,7 +228,7 @@ func (s *scanner) string(at int) (end int, escaped bool) {
 	for {
 		// Eight bytes at a time, to the first that ends a run of plain characters. A byte above that one may be marked
 		// wrongly, by the borrow of a subtraction: only the lowest mark is read.
-		for i+8 <= len(text) {
+		for i+wordLen <= len(text) {
 			w := binary.LittleEndian.Uint64(text[i:])
 			marks := (w - eachByte*' ') & ^w // controls
 			quote, backslash := w^eachByte*'"', w^eachByte*'\\'
@@ -237,7 +241,7 @@ func (s *scanner) string(at int) (end int, escaped bool) {
 				i += bits.TrailingZeros64(marks) / 8
 				break
 			}
-			i += 8
+			i += wordLen
 		}
 		if i >= len(text) {
 			return s.malformed(i, ""), escaped

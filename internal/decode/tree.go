@@ -1,6 +1,12 @@
 package decode
 
-import "github.com/pondage/pondage/internal/numtext"
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
+
+	"github.com/pondage/pondage/internal/numtext"
+)
 
 // kind is the JSON type of a value.
 type kind uint8
@@ -37,16 +43,32 @@ type node struct {
 type guess struct {
 	key  []byte
 	node *node
+	// The first eight bytes of key, and a mask for as many of them as it has: most keys are compared in one step.
+	word, mask uint64
 }
+
+// matches tells whether the text at the position begins with the key.
+func (g *guess) matches(text []byte, at int) bool {
+	if at+wordLen > len(text) {
+		return bytes.HasPrefix(text[at:], g.key)
+	}
+	if (binary.LittleEndian.Uint64(text[at:])^g.word)&g.mask != 0 {
+		return false
+	}
+	return len(g.key) <= wordLen || bytes.HasPrefix(text[at+wordLen:], g.key[wordLen:])
+}
+
+const wordLen = 8
 
 const (
 	maxGuesses  = 64 // members of one object that are remembered; records with more are rare and only slower
 	maxGuessLen = 64 // bytes of a key that is remembered
 )
 
-// remember notes the key at a place, if there is room.
+// remember notes the key at a place, if there is room. A key that is recognised is not looked at again, so it must be
+// UTF-8.
 func (n *node) remember(place int, key []byte, child *node) {
-	if place > len(n.guesses) || place >= maxGuesses || len(key) > maxGuessLen {
+	if place > len(n.guesses) || place >= maxGuesses || len(key) > maxGuessLen || !utf8.Valid(key) {
 		return
 	}
 	if place == len(n.guesses) {
@@ -54,6 +76,10 @@ func (n *node) remember(place int, key []byte, child *node) {
 	}
 	g := &n.guesses[place]
 	g.key, g.node = append(g.key[:0], key...), child
+	var first [wordLen]byte
+	known := copy(first[:], key)
+	g.word = binary.LittleEndian.Uint64(first[:])
+	g.mask = ^uint64(0) >> (8 * (wordLen - known))
 }
 
 // add returns the node at the path below n, and makes what is missing on the way.

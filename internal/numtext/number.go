@@ -3,7 +3,6 @@ package numtext
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"strconv"
 	"unsafe"
 )
@@ -61,12 +60,12 @@ func Scan(text []byte, at int) (n Number, end int, ok bool) {
 func scanDigits(text []byte, at int, mant uint64) (uint64, int) {
 	i := at
 	for i+8 <= len(text) {
-		value, count := eightDigits(binary.LittleEndian.Uint64(text[i:]))
-		mant = mant*pow10[count] + value
-		i += count
-		if count < 8 {
-			return mant, i
+		word := binary.LittleEndian.Uint64(text[i:]) ^ zeros
+		if (word+aboveNine|word)&highBits != 0 {
+			break
 		}
+		mant = mant*1e8 + eightDigits(word)
+		i += 8
 	}
 	for ; i < len(text); i++ {
 		d := text[i] - '0'
@@ -78,22 +77,18 @@ func scanDigits(text []byte, at int, mant uint64) (uint64, int) {
 	return mant, i
 }
 
-// eightDigits returns the number that the digits at the start of eight bytes make, and how many they are. The first
-// byte is the lowest.
-func eightDigits(word uint64) (value uint64, count int) {
-	const (
-		zeros    = 0x3030303030303030 // eight times '0'
-		aboveTen = 0x7676767676767676 // lifts a byte above 9 to its high bit; a carry reaches only bytes behind it
-		highBits = 0x8080808080808080
-	)
-	x := word ^ zeros
-	count = bits.TrailingZeros64(((x+aboveTen)|x)&highBits) / 8
-	x <<= uint(8-count) * 8 // the digits to the end, zeros before them
-	// Add up pairs, then fours, then all eight: tens·10+ones, hundreds·100+…
-	x = (x & 0x0f0f0f0f0f0f0f0f) * (10<<8 + 1) >> 8
+const (
+	zeros     = 0x3030303030303030 // eight times '0'
+	aboveNine = 0x7676767676767676 // lifts a byte above 9 to its high bit
+	highBits  = 0x8080808080808080
+)
+
+// eightDigits returns the number that eight digits make, the first in the lowest byte: it adds up pairs, then fours,
+// then all eight.
+func eightDigits(x uint64) uint64 {
+	x = x * (10<<8 + 1) >> 8
 	x = (x & 0x00ff00ff00ff00ff) * (100<<16 + 1) >> 16
-	x = (x & 0x0000ffff0000ffff) * (10000<<32 + 1) >> 32
-	return x, count
+	return (x & 0x0000ffff0000ffff) * (10000<<32 + 1) >> 32
 }
 
 // scanExponent reads what follows an e.
