@@ -75,3 +75,25 @@ var (
 	ErrScale  = errors.New("window size and slide must both be fixed, both in days or weeks, or both in months or years")
 	ErrOffset = errors.New("window offset must be on a finer scale than months for fixed and day windows")
 )
+
+// The longest days and months there are, for Longest: a day may have 25 hours, in zones that move further a few more.
+const (
+	longestDay   = 27 * time.Hour
+	longestMonth = 31*24*time.Hour + 3*time.Hour
+)
+
+// Longest is the most time that the length can span, in whatever zone.
+func (l Length) Longest() time.Duration {
+	switch l.Unit {
+	case UnitDay:
+		return time.Duration(l.N) * longestDay
+	case UnitWeek:
+		return time.Duration(l.N) * 7 * longestDay
+	case UnitMonth:
+		return time.Duration(l.N) * longestMonth
+	case UnitYear:
+		return time.Duration(l.N) * 12 * longestMonth
+	default:
+		return time.Duration(l.N*unitSizes[l.Unit]) * time.Millisecond
+	}
+}

@@ -16,6 +16,7 @@ type Feed struct {
 	stage   ident.Stage
 	rings   []ring
 	changed chan struct{} // closed and replaced at every change
+	ended   bool
 }
 
 // ring is the last results of one vgroup.
@@ -60,6 +61,22 @@ func (f *Feed) Publish(vg ident.VGroup, rows *block.Batch) {
 	r.entries = r.entries[drop:]
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// Close says that the stage is over: watchers find the next one's feed.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// Closed tells whether the stage is over.
+func (f *Feed) Closed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended
 }
 
 // Position is a watcher's place: the stage, and per vgroup the next sequence it wants.

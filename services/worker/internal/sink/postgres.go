@@ -12,10 +12,12 @@ import (
 	"github.com/pondage/pondage/internal/pgtable"
 )
 
-// postgres is the upsert output. It raises its fence before its first write, whenever the database can be reached.
+// postgres is the upsert output. Before its first write, whenever the database can be reached, it makes or checks its
+// table and raises its fence.
 type postgres struct {
 	*pump
 	db     pgtable.Beginner
+	table  *pgtable.Table
 	writer *pgtable.Writer
 	fence  pgtable.Fence
 	raised bool
@@ -25,13 +27,18 @@ type postgres struct {
 // NewPostgres returns an output that upserts into the table. reject is called for a row that Postgres will never take;
 // its error is retried like the write.
 func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, reject func(Rejected) error) Output {
-	o := &postgres{db: db, writer: pgtable.NewWriter(table), fence: fence, reject: reject}
-	o.pump = newPump("postgres", o.upsert, func(err error) bool { return errors.Is(err, pgtable.ErrFenced) })
+	o := &postgres{db: db, table: table, writer: pgtable.NewWriter(table), fence: fence, reject: reject}
+	o.pump = newPump("postgres", o.upsert, func(err error) bool {
+		return errors.Is(err, pgtable.ErrFenced) || errors.Is(err, pgtable.ErrMismatch)
+	})
 	return o
 }
 
 func (o *postgres) upsert(ctx context.Context, batches []*block.Batch) error {
 	if !o.raised {
+		if _, err := o.table.Create(ctx, o.db); err != nil {
+			return err
+		}
 		if err := o.fence.Raise(ctx, o.db); err != nil {
 			return err
 		}

@@ -14,6 +14,11 @@ type Counters struct {
 	Counted, Filtered, NoWindow, Late, DeadLettered int64
 }
 
+// Accepted is the number of records taken from the partition: each is in exactly one of the counters.
+func (c Counters) Accepted() int64 {
+	return c.Counted + c.Filtered + c.NoWindow + c.Late + c.DeadLettered
+}
+
 // rejected is a row that is set aside because an expression has no value for it.
 type rejected struct {
 	offset ident.LastOffset

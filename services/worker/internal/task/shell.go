@@ -10,6 +10,7 @@ import (
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/pgtable"
 	"github.com/pondage/pondage/internal/plan"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/internal/watermark"
@@ -49,15 +50,17 @@ type Cause struct{ Code, Message string }
 
 // Progress is what a task reports beside its state.
 type Progress struct {
-	Watermark  ident.EventMs
-	Idle       bool
-	Partitions []PartitionProgress   // of a source task
-	Source     *watermark.SourceInfo // of a source task, for explain-window
-	Merge      *watermark.MergeInfo  // of a receiving task, for explain-window
-	Windows    []window.Open         // of an aggregating task: the open windows that close first
-	Open       int                   // (group, pane) pairs of all open windows
-	Position   ident.NextOffset      // of a receiving task in its edge's partition
-	Sinks      []sink.Status         // of a task with chained sinks
+	Watermark ident.EventMs
+	Idle      bool
+	// RecordsPerSecond is the rate of a source task over the last report.
+	RecordsPerSecond float64
+	Partitions       []PartitionProgress   // of a source task
+	Source           *watermark.SourceInfo // of a source task, for explain-window
+	Merge            *watermark.MergeInfo  // of a receiving task, for explain-window
+	Windows          []window.Open         // of an aggregating task: the open windows that close first
+	Open             int                   // (group, pane) pairs of all open windows
+	Position         ident.NextOffset      // of a receiving task in its edge's partition
+	Sinks            []sink.Status         // of a task with chained sinks
 }
 
 // PartitionProgress is a source partition in the task that reads it, counted since the stage began.
@@ -178,8 +181,8 @@ func (s *shell) end(err error, last Progress) {
 	case errors.Is(err, errFinished):
 		s.report(last)
 		s.apply(task.BoundReached)
-	case errors.Is(err, context.Canceled), errors.Is(err, errStageOver):
-		// Ended from outside, or waiting for the reset that it has asked for.
+	case errors.Is(err, context.Canceled), errors.Is(err, errStageOver), errors.Is(err, pgtable.ErrFenced):
+		// Ended from outside, waiting for the reset that it has asked for, or of an old stage: a new one has the fence.
 	default:
 		s.mu.Lock()
 		s.latest.Cause = causeOf(err)
@@ -190,14 +193,17 @@ func (s *shell) end(err error, last Progress) {
 
 // The codes of failures that are found in the worker.
 const (
-	codeCorrupt = "corrupt_block" // a reset (DESIGN §4), never a skip
-	codeTask    = "task_failed"
+	codeMismatch = "target_mismatch"
+	codeTask     = "task_failed"
 )
 
 // causeOf names an error in the catalogue's words.
 func causeOf(err error) *Cause {
 	code := string(kafka.CodeOf(err))
-	if code == "" {
+	switch {
+	case errors.Is(err, pgtable.ErrMismatch):
+		code = codeMismatch
+	case code == "":
 		code = codeTask
 	}
 	return &Cause{Code: code, Message: err.Error()}

@@ -61,6 +61,7 @@ type Source struct {
 
 	input    int // bytes since the last flush
 	since    time.Time
+	rate     rate
 	finished bool // the watermark has reached its end and every destination was told
 	data     []ident.Task
 	messages []dispatch.Message
@@ -108,6 +109,9 @@ func (s *Source) build() error {
 	set := p.Settings
 	wm := watermark.SourceConfig{
 		Delay: set.Watermark, AllowedLateness: lateness(p), TableTTL: set.TableTTL, IdleTimeout: set.IdleTimeout,
+	}
+	if p.Windowed() {
+		wm.WindowSpan = p.Window.Size.Longest()
 	}
 	if set.LateBy == spec.LateByTable {
 		wm.LateBy = watermark.LateByTable
@@ -582,13 +586,16 @@ func (s *Source) finish(ctx context.Context) error {
 func (s *Source) progress() Progress {
 	info := s.wm.Explain()
 	out := Progress{Watermark: info.Watermark, Idle: info.Idle, Source: &info}
+	total := int64(0)
 	for _, x := range info.Partitions {
 		p := s.partitions[x.Partition]
+		total += p.counters.Accepted()
 		out.Partitions = append(out.Partitions, PartitionProgress{
 			Topic: p.Topic, Partition: p.Partition, Next: p.next, End: p.end, Watermark: x.Watermark, Idle: x.Phase == "idle", Done: p.done,
 			Counters: p.counters,
 		})
 	}
+	out.RecordsPerSecond = s.rate.over(total, time.Now())
 	return out
 }
 

@@ -1,0 +1,175 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/watermark"
+)
+
+// Peers reaches the other nodes.
+type Peers interface {
+	Credits(ctx context.Context, address string, m dispatch.CreditMessage) error
+	Check(ctx context.Context, address string, c dispatch.Check) (dispatch.CheckAnswer, error)
+}
+
+// postDeadline bounds one credit message; the next one says everything again.
+const postDeadline = 2 * time.Second
+
+// sender names one of the node's sending tasks.
+type sender struct {
+	stream ident.StreamID
+	stage  ident.Stage
+	task   ident.Task
+}
+
+// Exchange is the node's end of all edges. Make it with New.
+type Exchange struct {
+	place   ident.Place
+	peers   Peers
+	started time.Time
+	// askOrders makes the node ask the coordinator for its orders at once.
+	askOrders func()
+
+	mu        sync.Mutex
+	credits   *dispatch.Credits
+	readiness *dispatch.Readiness
+	senders   map[sender]func(dispatch.Credited)
+	addresses map[ident.NodeID]string
+	calls     map[dispatch.CallID]chan dispatch.CheckAnswer
+	lastCall  dispatch.CallID
+}
+
+// New returns the exchange of the node at the place.
+func New(place ident.Place, peers Peers, askOrders func()) *Exchange {
+	return &Exchange{
+		place: place, peers: peers, started: time.Now(), askOrders: askOrders,
+		credits: dispatch.NewCredits(place), readiness: dispatch.NewReadiness(place),
+		senders: map[sender]func(dispatch.Credited){}, addresses: map[ident.NodeID]string{}, calls: map[dispatch.CallID]chan dispatch.CheckAnswer{},
+	}
+}
+
+func (x *Exchange) mono() ident.MonoMs { return ident.MonoMs(time.Since(x.started).Milliseconds()) }
+
+// Run tells other nodes what this one has consumed, until the context ends.
+func (x *Exchange) Run(ctx context.Context) {
+	tick := time.NewTicker(dispatch.CreditEvery)
+	defer tick.Stop()
+	var posts sync.WaitGroup
+	defer posts.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		x.mu.Lock()
+		due := x.credits.Step(dispatch.CreditTick{Now: x.mono()})
+		x.obeyReadiness(x.readiness.Step(dispatch.ReadinessTick{Now: x.mono()}))
+		x.mu.Unlock()
+		for _, p := range due {
+			if p.Message.To == x.place.Node {
+				x.Take(p.Message)
+				x.posted(p.Message, nil)
+				continue
+			}
+			posts.Go(func() { x.post(ctx, p.Message) })
+		}
+	}
+}
+
+func (x *Exchange) post(ctx context.Context, m dispatch.CreditMessage) {
+	ctx, cancel := context.WithTimeout(ctx, postDeadline)
+	defer cancel()
+	address, ok := x.address(m.To)
+	err := fmt.Errorf("node %s has no known address", m.To)
+	if ok {
+		err = x.peers.Credits(ctx, address, m)
+	}
+	x.posted(m, err)
+}
+
+func (x *Exchange) posted(m dispatch.CreditMessage, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.credits.Step(dispatch.CreditPosted{To: m.To, Seq: m.Seq, Err: err})
+}
+
+// Take takes a credit message for this node. What is not for one of its senders is void.
+func (x *Exchange) Take(m dispatch.CreditMessage) {
+	if m.To != x.place.Node {
+		return
+	}
+	for _, e := range m.Entries {
+		x.mu.Lock()
+		give := x.senders[sender{e.Stream, e.Stage, e.Upstream}]
+		x.mu.Unlock()
+		if give != nil {
+			give(dispatch.Credited{From: m.From, Entry: e})
+		}
+	}
+}
+
+// Locate remembers where a node is reached.
+func (x *Exchange) Locate(node ident.NodeID, address string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.addresses[node] = address
+}
+
+func (x *Exchange) address(node ident.NodeID) (string, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a, ok := x.addresses[node]
+	return a, ok
+}
+
+// AddSender registers a sending task; give is called with what receivers say to it and must not block.
+func (x *Exchange) AddSender(s dispatch.Self, give func(dispatch.Credited)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.senders[sender{s.Stream, s.Stage, s.Task}] = give
+}
+
+// OpenChannel says that a task of this node takes messages of an upstream that runs on the given node.
+func (x *Exchange) OpenChannel(ch dispatch.Channel, from ident.NodeID) {
+	x.credit(dispatch.Opened{Channel: ch, From: from})
+}
+
+// Consumed says that messages of a channel are processed.
+func (x *Exchange) Consumed(ch dispatch.Channel, upTo ident.MsgID) {
+	x.credit(dispatch.Consumed{Channel: ch, Msg: upTo})
+}
+
+// Answer answers a question for a floor.
+func (x *Exchange) Answer(ch dispatch.Channel, q watermark.Question, w ident.EventMs) {
+	x.credit(dispatch.FloorAnswered{Channel: ch, Question: int64(q), Watermark: w})
+}
+
+// Notice passes on what a receiver has to say about messages that it does not take.
+func (x *Exchange) Notice(n dispatch.Notice) { x.credit(dispatch.Noticed{To: n.To, Entry: n.Entry}) }
+
+func (x *Exchange) credit(e dispatch.CreditEvent) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.credits.Step(e)
+}
+
+// AskOrders makes the node ask the coordinator for its orders.
+func (x *Exchange) AskOrders() { x.askOrders() }
+
+// Close forgets the senders and channels of a stream up to a stage.
+func (x *Exchange) Close(stream ident.StreamID, stage ident.Stage) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.credits.Step(dispatch.Closed{Stream: stream, Stage: stage})
+	for s := range x.senders {
+		if s.stream == stream && s.stage <= stage {
+			delete(x.senders, s)
+		}
+	}
+}
