@@ -31,8 +31,9 @@ func (e *ConflictError) Error() string { return e.Kind + " " + e.Name + ": alrea
 func (e *ConflictError) Is(target error) bool { return target == ErrExists }
 
 // AnyTerm is the term of writes that a replica makes for a user: they are guarded by versions and states, decide
-// nothing in the leader's place, and so go through under whatever term is current.
-const AnyTerm ident.Term = 0
+// nothing in the leader's place, and so go through under whatever term is current. It is not zero, so that a term that
+// nobody has set is refused.
+const AnyTerm ident.Term = -1
 
 // Store is the metastore. Safe for concurrent use.
 type Store interface {
