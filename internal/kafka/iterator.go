@@ -98,11 +98,18 @@ func (it *Iterator) decodeRecord() bool {
 	} else {
 		r.TimestampMs = it.firstTime + timeDelta
 	}
-	if r.Key, i = bytesAt(b, i); i < 0 {
+	if i < len(b) && b[i] == varintMinusOne { // no key: common, and a call saved
+		r.Key = nil
+		i++
+	} else if r.Key, i = bytesAt(b, i); i < 0 {
 		return false
 	}
 	if r.Value, i = bytesAt(b, i); i < 0 {
 		return false
+	}
+	if i == len(b)-1 && b[i] == 0 { // no headers: likewise
+		r.headerCount = 0
+		return true
 	}
 	count, i := varint(b, i)
 	if i < 0 || count < 0 || count > int64(len(b)-i) {
@@ -112,22 +119,21 @@ func (it *Iterator) decodeRecord() bool {
 	return true
 }
 
-// varint reads the zigzag varint at b[i:]. The index returned is behind it, or negative where b ends within it.
-func varint(b []byte, i int) (int64, int) {
-	if uint(i) < uint(len(b)) && b[i] < 0x80 {
-		u := b[i]
-		return int64(u>>1) ^ -int64(u&1), i + 1
-	}
-	if i+1 < len(b) && i >= 0 && b[i+1] < 0x80 {
-		u := uint64(b[i]&0x7f) | uint64(b[i+1])<<7
-		return int64(u>>1) ^ -int64(u&1), i + 2
-	}
-	return varintSlow(b, i)
-}
+// varintMinusOne is −1 as a zigzag varint.
+const varintMinusOne = 1
 
-func varintSlow(b []byte, i int) (int64, int) {
-	if i < 0 || i >= len(b) {
+// varint reads the zigzag varint at b[i:]. The index returned is behind it, or negative where b ends within it. One and two
+// bytes are the usual cases.
+func varint(b []byte, i int) (int64, int) {
+	if uint(i) >= uint(len(b)) {
 		return 0, -1
+	}
+	if u := int64(b[i]); u < 0x80 {
+		return u>>1 ^ -(u & 1), i + 1
+	}
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		u := int64(b[i]&0x7f) | int64(b[i+1])<<7
+		return u>>1 ^ -(u & 1), i + 2
 	}
 	v, n := binary.Varint(b[i:])
 	if n <= 0 {
