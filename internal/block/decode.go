@@ -246,16 +246,25 @@ func (s *batchSource) unpack(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("compressed buffer claims %d bytes", size)
 	}
 	s.unfolded += int(size)
-	s.d.unpacked = slices.Grow(s.d.unpacked[:0], int(size))[:size]
 	r, err := s.d.frameReader(s.codec, frame)
 	if err != nil {
 		return nil, fmt.Errorf("compressed buffer: %w", err)
 	}
-	if _, err := io.ReadFull(r, s.d.unpacked); err != nil {
-		return nil, fmt.Errorf("compressed buffer of %d bytes: %w", size, err)
+	// Memory is made for what the frame really holds, not for what it claims.
+	out := s.d.unpacked[:0]
+	for len(out) < int(size) {
+		at, step := len(out), min(int(size)-len(out), unpackStep)
+		out = slices.Grow(out, step)[:at+step]
+		if _, err := io.ReadFull(r, out[at:]); err != nil {
+			return nil, fmt.Errorf("compressed buffer of %d bytes: %w", size, err)
+		}
 	}
-	return s.d.unpacked, nil
+	s.d.unpacked = out
+	return out, nil
 }
+
+// unpackStep is how much of a frame is unpacked at a time.
+const unpackStep = 256 << 10
 
 func (d *Decoder) frameReader(c codec, frame []byte) (io.Reader, error) {
 	d.reader.Reset(frame)
