@@ -132,7 +132,7 @@ func value(col *block.Column) any {
 var hardFloats = []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 21.5, 1e16, -1e16, 1e-17, 1.797e308, -1.797e308, math.MaxFloat64, -math.MaxFloat64,
 	math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022, 1e-200, 1e200, math.Pi, 1e300, -1e-300}
 
-var specialFloats = append(slices.Clone(hardFloats), math.NaN(), math.Inf(1), math.Inf(-1))
+var specialFloats = append(slices.Clone(hardFloats), math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1))
 
 func drawTable(t *rapid.T, typ block.Type, floats []float64) *table {
 	n := rapid.IntRange(1, 30).Draw(t, "rows")

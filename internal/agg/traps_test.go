@@ -150,6 +150,7 @@ func TestMinMaxOrderNaNAndZeros(t *testing.T) {
 	for _, c := range []struct{ in, want []float64 }{
 		{[]float64{nan, 3, math.Inf(1)}, []float64{3, nan}},
 		{[]float64{nan}, []float64{nan, nan}},
+		{[]float64{math.Copysign(nan, -1), 3}, []float64{3, nan}},
 		{[]float64{0, negZero}, []float64{negZero, 0}},
 		{[]float64{-1, math.Inf(-1), -2}, []float64{math.Inf(-1), -1}},
 	} {
@@ -223,6 +224,52 @@ func TestMalformedWideSumsAreErrors(t *testing.T) {
 		var f fixed
 		if err := f.parse(text, sumSpan); err == nil {
 			t.Errorf("parse(%q) accepted", text)
+		}
+	}
+}
+
+func TestFirstAndLastGoByTimePartitionOffset(t *testing.T) {
+	t.Parallel()
+	// Value i at these positions, in no order.
+	tab := intTable(0, 1, 2, 3, 4, 5)
+	tab.ts = []int64{5, 5, 5, 5, 9, -1}
+	tab.partition = []int64{1, 0, 0, 1, 0, 7}
+	tab.offset = []int64{3, 8, 9, 2, 0, 0}
+	drop := func(rows ...int32) [][]int32 { return [][]int32{nil, rows} }
+	l := NewLayout(all(t, block.Int64), []block.Type{block.Int64})
+	for _, c := range []struct {
+		plan        [][]int32
+		first, last int64
+	}{
+		{onePlan(6), 5, 4},
+		{drop(0, 1, 2, 3), 1, 0},
+		{drop(3, 0), 3, 0},
+		{drop(2, 1), 1, 2},
+		{drop(4, 0), 0, 4},
+	} {
+		cols, _ := aggregate(t, l, tab, c.plan)
+		for i, s := range l.specs {
+			if s.Kind == KindFirst && cols[i].Int[0] != c.first || s.Kind == KindLast && cols[i].Int[0] != c.last {
+				t.Errorf("rows %v: kind %d = %d, want first %d, last %d", c.plan[1], s.Kind, cols[i].Int[0], c.first, c.last)
+			}
+		}
+	}
+}
+
+func TestFreedCellsGiveEverythingBack(t *testing.T) {
+	t.Parallel()
+	for _, tab := range []*table{floatTable(1e300, 1e-300, math.NaN()), tableOf(block.String, 3, func(c *block.Column, i int) { c.AppendString("x") })} {
+		c := NewCells(NewLayout(all(t, tab.col.Type), []block.Type{tab.col.Type}))
+		fill := func() {
+			for range 10 {
+				c.Free([]uint32{addTo(c, tab, []int32{0, 1, 2})})
+			}
+		}
+		fill() // what is pooled grows to the largest use
+		before := c.MemBytes()
+		fill()
+		if after := c.MemBytes(); c.Len() != 0 || after > before {
+			t.Errorf("%s: %d cells in use, memory from %d to %d bytes", tab.col.Type, c.Len(), before, after)
 		}
 	}
 }
