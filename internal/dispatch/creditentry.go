@@ -103,5 +103,5 @@ func (Closed) creditEvent()        {}
 func (CreditTick) creditEvent()    {}
 func (CreditPosted) creditEvent()  {}
 
-// Post sends the message to its node; one is under way to a node at a time.
+// Post sends the message to its node, with CreditDeadline; one is under way to a node at a time.
 type Post struct{ Message CreditMessage }

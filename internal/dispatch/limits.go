@@ -27,6 +27,8 @@ const (
 	// CreditRestate is how often it tells everything, changed or not: repairs a lost message and is the sign of life that
 	// CreditSilence waits for, five times over.
 	CreditRestate = time.Second
+	// CreditDeadline is for one POST of credits: two lost ones in a row still leave the peer heard within CreditSilence.
+	CreditDeadline = 2 * time.Second
 	// CreditSilence is after how long without a word from a node no more data goes to it.
 	CreditSilence = 5 * time.Second
 

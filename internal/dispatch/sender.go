@@ -72,6 +72,16 @@ func (s *Sender) Over() bool { return s.over }
 // Taking tells whether a Flush may be handed over.
 func (s *Sender) Taking() bool { return !s.paused && !s.over }
 
+// Settled tells whether everything that was handed over is delivered: nothing waits for credit or for an answer.
+func (s *Sender) Settled() bool {
+	for _, d := range s.entries {
+		if len(d.waiting) > 0 || d.hasWord || len(d.queue) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Step takes an event in. The effects are to be obeyed in the order returned; the slice is valid until the next call.
 // Errors are ErrFlushOpen, ErrTooLarge and ErrNoPeer, wrapped; nothing has changed then.
 func (s *Sender) Step(e SendEvent) ([]SendEffect, error) {
@@ -161,13 +171,13 @@ func (s *Sender) drainAll(now ident.MonoMs) {
 	for _, d := range s.entries {
 		s.drain(d, now)
 	}
+	s.updatePause()
 }
 
 // drain numbers what has credit and keeps the destination's request going.
 func (s *Sender) drain(d *entry, now ident.MonoMs) {
 	d.numberCredited()
 	s.pump(d, now)
-	s.updatePause()
 }
 
 // pump starts the next request of a destination once the one before is answered.

@@ -25,7 +25,7 @@ func dumbOpenFrom(rows []row, i int, c SourceConfig, floor int64) int64 {
 	ttl := max(c.TableTTL, c.AllowedLateness).Milliseconds()
 	for _, r := range rows[:i] {
 		if r.table == rows[i].table {
-			if !known || r.ts > last || last+2*ttl+c.WindowSpan.Milliseconds() <= limit {
+			if !known || r.ts > last {
 				last = r.ts
 			}
 			known = true

@@ -130,7 +130,7 @@ func (c *tableClocks) ahead(table []byte, ts, known int64) bool {
 		return false
 	}
 	last := c.clocks[i]
-	if last < known || ts > last {
+	if ts > last {
 		c.clocks[i] = ts
 	}
 	return last >= known && ts > last
