@@ -41,7 +41,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		ctx = context.WithValue(ctx, requestKey{}, state)
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		r = r.WithContext(ctx)
+		openBoth(ww, r)
 		s.recovering(ww, r, next)
+		drain(ww, r, state)
 		s.report(ctx, span, ww.Status(), r, state, time.Since(begun))
 	})
 }

@@ -53,7 +53,7 @@ func (l *Listener) Service(name string) *lifecycle.Service {
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), closingKey{}, closing)
 		},
-		ErrorLog:    slog.NewLogLogger(l.logger.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(l.logger.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
 	return lifecycle.NewService(name, lifecycle.Parts{

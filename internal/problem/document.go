@@ -61,7 +61,7 @@ func (e *Error) document() *Document {
 	}
 	return &Document{
 		Type: pages + string(e.Code), Title: entry.Title, Status: entry.Status, Code: e.Code, Detail: e.Detail,
-		Hint: e.Hint, Retryable: entry.Retryable, Errors: e.Faults, retryAfter: e.RetryAfter,
+		Hint: e.Hint, Retryable: entry.Retryable || e.Retryable, Errors: e.Faults, retryAfter: e.RetryAfter,
 	}
 }
 

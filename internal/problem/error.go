@@ -28,6 +28,8 @@ type Error struct {
 	Detail string // what was wrong here, naming the offending value
 	Hint   string // what to do about it; "" when the catalogue's remedy says it
 	Faults []Fault
+	// Retryable says that this one may succeed later, where the catalogue does not say so of the code.
+	Retryable bool
 	// RetryAfter is when to try again, for the header; 0: not said.
 	RetryAfter time.Duration
 	// Cause is for the log, never for the answer; may be nil.

@@ -106,11 +106,12 @@ type GraphEdge struct {
 
 // GraphLevel defines model for GraphLevel.
 type GraphLevel struct {
+	// Level source, agg, sink, merge or join.
 	Level string `json:"level"`
 
-	// Operators What each task does to a row in order.
-	Operators []string                `json:"operators"`
-	Tasks     []externalRef0.TaskName `json:"tasks"`
+	// Sinks The sinks are chained into these tasks.
+	Sinks bool                    `json:"sinks"`
+	Tasks []externalRef0.TaskName `json:"tasks"`
 }
 
 // Leader defines model for Leader.
@@ -654,6 +655,9 @@ type GetResultsParams struct {
 
 // GetLiveResultsParams defines parameters for GetLiveResults.
 type GetLiveResultsParams struct {
+	// Filter A condition over the result columns, in the expression language of WHERE.
+	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
+
 	// LastEventID Go on after this event.
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
@@ -686,13 +690,6 @@ type StopStreamParams struct {
 
 	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
-}
-
-// CreateTokenParams defines parameters for CreateToken.
-type CreateTokenParams struct {
-	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
-	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ValidateParams defines parameters for Validate.
@@ -1086,17 +1083,21 @@ type ClientInterface interface {
 
 	// CreateTokenWithBody Make an API token
 	//
+	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateToken Make an API token
+	//
+	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CheckTokenWithBody Whom a token belongs to, for workers
 	//
@@ -1822,11 +1823,13 @@ func (c *Client) ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) 
 
 // CreateTokenWithBody Make an API token
 //
+// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *Client) CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTokenRequestWithBody(c.Server, params, contentType, body)
+func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1839,11 +1842,13 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, params *CreateTokenPar
 
 // CreateToken Make an API token
 //
+// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *Client) CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTokenRequest(c.Server, params, body)
+func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3317,6 +3322,33 @@ func NewGetLiveResultsRequest(server string, name externalRef0.Name, params *Get
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Filter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "filter", *params.Filter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
@@ -3621,18 +3653,18 @@ func NewListTokensRequest(server string) (*http.Request, error) {
 }
 
 // NewCreateTokenRequest calls the generic CreateToken builder with application/json body
-func NewCreateTokenRequest(server string, params *CreateTokenParams, body CreateTokenJSONRequestBody) (*http.Request, error) {
+func NewCreateTokenRequest(server string, body CreateTokenJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateTokenRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateTokenRequestWithBody(server, "application/json", bodyReader)
 }
 
 // NewCreateTokenRequestWithBody constructs an http.Request for the CreateToken method, with any body, and a specified content type
-func NewCreateTokenRequestWithBody(server string, params *CreateTokenParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateTokenRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -3656,21 +3688,6 @@ func NewCreateTokenRequestWithBody(server string, params *CreateTokenParams, con
 	}
 
 	req.Header.Add("Content-Type", contentType)
-
-	if params != nil {
-
-		if params.IdempotencyKey != nil {
-			var headerParam0 string
-
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
-			if err != nil {
-				return nil, err
-			}
-
-			req.Header.Set("Idempotency-Key", headerParam0)
-		}
-
-	}
 
 	return req, nil
 }
@@ -4251,17 +4268,21 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTokenWithBodyWithResponse Make an API token
 	//
+	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+	CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
 	// CreateTokenWithResponse Make an API token
+	//
+	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+	CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
 	// CheckTokenWithBodyWithResponse Whom a token belongs to, for workers
 	//
@@ -6668,11 +6689,13 @@ func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, reqEdi
 
 // CreateTokenWithBodyWithResponse Make an API token
 //
+// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
-	rsp, err := c.CreateTokenWithBody(ctx, params, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateTokenWithBody(ctx, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -6681,11 +6704,13 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 
 // CreateTokenWithResponse Make an API token
 //
+// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
-	rsp, err := c.CreateToken(ctx, params, body, reqEditors...)
+func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateToken(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -8341,7 +8366,7 @@ type ServerInterface interface {
 	ListTokens(w http.ResponseWriter, r *http.Request)
 	// CreateToken Make an API token
 	// (POST /v1/tokens)
-	CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams)
+	CreateToken(w http.ResponseWriter, r *http.Request)
 	// CheckToken Whom a token belongs to, for workers
 	// (POST /v1/tokens/check)
 	CheckToken(w http.ResponseWriter, r *http.Request)
@@ -8542,7 +8567,7 @@ func (_ Unimplemented) ListTokens(w http.ResponseWriter, r *http.Request) {
 
 // CreateToken Make an API token
 // (POST /v1/tokens)
-func (_ Unimplemented) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
+func (_ Unimplemented) CreateToken(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -9601,6 +9626,19 @@ func (siw *ServerInterfaceWrapper) GetLiveResults(w http.ResponseWriter, r *http
 	// Parameter object where we will unmarshal all parameters from the context
 	var params GetLiveResultsParams
 
+	// ------------- Optional query parameter "filter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "filter", r.URL.Query(), &params.Filter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "filter"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "filter", Err: err})
+		}
+		return
+	}
+
 	headers := r.Header
 
 	// ------------- Optional header parameter "Last-Event-ID" -------------
@@ -9883,35 +9921,8 @@ func (siw *ServerInterfaceWrapper) ListTokens(w http.ResponseWriter, r *http.Req
 // CreateToken operation middleware
 func (siw *ServerInterfaceWrapper) CreateToken(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params CreateTokenParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "Idempotency-Key" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
-		var IdempotencyKey externalRef0.IdempotencyKey
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
-			return
-		}
-
-		params.IdempotencyKey = &IdempotencyKey
-
-	}
-
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateToken(w, r, params)
+		siw.Handler.CreateToken(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11519,8 +11530,7 @@ func (response ListTokensdefaultApplicationProblemPlusJSONResponse) VisitListTok
 }
 
 type CreateTokenRequestObject struct {
-	Params CreateTokenParams
-	Body   *CreateTokenJSONRequestBody
+	Body *CreateTokenJSONRequestBody
 }
 
 type CreateTokenResponseObject interface {
@@ -12788,10 +12798,8 @@ func (sh *strictHandler) ListTokens(w http.ResponseWriter, r *http.Request) {
 }
 
 // CreateToken operation middleware
-func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
+func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request) {
 	var request CreateTokenRequestObject
-
-	request.Params = params
 
 	var body CreateTokenJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
