@@ -103,6 +103,7 @@ func (r *Receiver) openInputs() {
 		r.rules(r.inputs[a.Header.Upstream], a)
 	}
 	if held.skipped && !r.over {
+		r.seek = &held.seek
 		r.emit(Seek{Offset: held.seek})
 	}
 }

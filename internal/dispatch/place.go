@@ -30,6 +30,7 @@ const (
 	ReasonNewStage   Reason = "new_stage"
 	ReasonGap        Reason = "gap"
 	ReasonVersion    Reason = "unsupported_version"
+	ReasonCorrupt    Reason = "corrupt_block" // found by the shell: the cores never see the bytes
 )
 
 // NeedReset (Sender, Receiver, Handshake): this stage of the stream is over. The task stops, reports it at once and in

@@ -46,7 +46,7 @@ const (
 	DropOldStage  DropReason = "old_stage"  // a zombie
 	DropNewStage  DropReason = "new_stage"  // AskOrders goes with it, once
 	DropDuplicate DropReason = "duplicate"  // already received
-	DropSkipped   DropReason = "skipped"    // of a closed input beyond the limit: read again later
+	DropSkipped   DropReason = "skipped"    // beyond the limit of what is held, or fetched before a Seek: read again
 	DropStageOver DropReason = "stage_over" // the receiver has ended
 )
 
@@ -98,7 +98,8 @@ type AllIn struct {
 	Tx         ident.TxID
 }
 
-// Seek reads the partition again from the offset; nothing fetched before it may arrive after it.
+// Seek reads the partition again from the offset. What was fetched before may still arrive: it is dropped until the
+// message at the offset has come.
 type Seek struct{ Offset ident.NextOffset }
 
 func (Enqueue) receiveEffect()         {}

@@ -23,6 +23,7 @@ type Receiver struct {
 	inputs map[ident.Task]*inbound
 	align  alignment
 	held   holding
+	seek   *ident.NextOffset // asked for, and the message at it has not come yet
 	over   bool
 	newest ident.Stage // the highest stage seen, so that orders are asked for once
 	out    []ReceiveEffect
@@ -131,6 +132,11 @@ func (r *Receiver) take(a Arrived) error {
 	if in == nil {
 		return fmt.Errorf("receive at %s in stage %d, offset %d: %s is no upstream of the placement", r.self.Task, r.self.Stage, a.Offset, h.Upstream)
 	}
+	if r.seek != nil && a.Offset != *r.seek {
+		r.drop(a, DropSkipped)
+		return nil
+	}
+	r.seek = nil
 	r.rules(in, a)
 	return nil
 }
