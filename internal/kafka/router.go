@@ -39,7 +39,7 @@ func (r *router) kick() {
 // run looks until ctx ends.
 func (r *router) run(ctx context.Context) {
 	var wait backoff
-	next := time.NewTimer(0)
+	next := time.NewTimer(r.every)
 	defer next.Stop()
 	for {
 		select {
