@@ -15,10 +15,20 @@ var floatLoops = map[sql.BinaryOp]loop{
 	sql.BinaryAdd: addFloats, sql.BinarySub: subFloats, sql.BinaryMul: mulFloats, sql.BinaryDiv: divFloats, sql.BinaryMod: modFloats,
 }
 
+// intArgs and floatArgs return the values and masks of two operands; held in variables they stay in registers.
+func intArgs(c *call) (x, y []int64, xm, ym int32) {
+	return c.args[0].col.Int, c.args[1].col.Int, c.args[0].mask, c.args[1].mask
+}
+
+func floatArgs(c *call) (x, y []float64, xm, ym int32) {
+	return c.args[0].col.Float, c.args[1].col.Float, c.args[0].mask, c.args[1].mask
+}
+
 func addInts(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Int
+	xs, ys, xm, ym := intArgs(c)
+	out := c.out.col.Int
 	for _, i := range c.sel {
-		x, y := a.col.Int[i&a.mask], b.col.Int[i&b.mask]
+		x, y := xs[i&xm], ys[i&ym]
 		sum := x + y
 		out[i] = sum
 		if (x^sum)&(y^sum) < 0 { // both operands differ from the sum in sign
@@ -28,9 +38,10 @@ func addInts(c *call) {
 }
 
 func subInts(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Int
+	xs, ys, xm, ym := intArgs(c)
+	out := c.out.col.Int
 	for _, i := range c.sel {
-		x, y := a.col.Int[i&a.mask], b.col.Int[i&b.mask]
+		x, y := xs[i&xm], ys[i&ym]
 		difference := x - y
 		out[i] = difference
 		if (x^y)&(x^difference) < 0 {
@@ -40,9 +51,10 @@ func subInts(c *call) {
 }
 
 func mulInts(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Int
+	xs, ys, xm, ym := intArgs(c)
+	out := c.out.col.Int
 	for _, i := range c.sel {
-		product, ok := mulInt(a.col.Int[i&a.mask], b.col.Int[i&b.mask])
+		product, ok := mulInt(xs[i&xm], ys[i&ym])
 		out[i] = product
 		if !ok {
 			c.fail(i, faultOverflow)
@@ -90,37 +102,42 @@ func negInt(c *call, i int32) fault {
 }
 
 func addFloats(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Float
+	xs, ys, xm, ym := floatArgs(c)
+	out := c.out.col.Float
 	for _, i := range c.sel {
-		out[i] = a.col.Float[i&a.mask] + b.col.Float[i&b.mask]
+		out[i] = xs[i&xm] + ys[i&ym]
 	}
 }
 
 func subFloats(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Float
+	xs, ys, xm, ym := floatArgs(c)
+	out := c.out.col.Float
 	for _, i := range c.sel {
-		out[i] = a.col.Float[i&a.mask] - b.col.Float[i&b.mask]
+		out[i] = xs[i&xm] - ys[i&ym]
 	}
 }
 
 func mulFloats(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Float
+	xs, ys, xm, ym := floatArgs(c)
+	out := c.out.col.Float
 	for _, i := range c.sel {
-		out[i] = a.col.Float[i&a.mask] * b.col.Float[i&b.mask]
+		out[i] = xs[i&xm] * ys[i&ym]
 	}
 }
 
 func divFloats(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Float
+	xs, ys, xm, ym := floatArgs(c)
+	out := c.out.col.Float
 	for _, i := range c.sel {
-		out[i] = a.col.Float[i&a.mask] / b.col.Float[i&b.mask]
+		out[i] = xs[i&xm] / ys[i&ym]
 	}
 }
 
 func modFloats(c *call) {
-	a, b, out := c.args[0], c.args[1], c.out.col.Float
+	xs, ys, xm, ym := floatArgs(c)
+	out := c.out.col.Float
 	for _, i := range c.sel {
-		out[i] = math.Mod(a.col.Float[i&a.mask], b.col.Float[i&b.mask])
+		out[i] = math.Mod(xs[i&xm], ys[i&ym])
 	}
 }
 

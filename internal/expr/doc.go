@@ -23,7 +23,11 @@
 // any type, a decimal literal beside a float64 is the nearest float64.
 //
 // Casts are exact or a row error (bad_cast): '12x' or 1.5 to int64, 1.25 to decimal(3,1). The exceptions are casts to
-// float64, which take the nearest value.
+// float64, which take the nearest value. round, floor and ceil make a value fit. float64 to decimal goes by the shortest
+// digits that mean the float64. Text is read and written as in records and results (packages numtext and rowjson).
+//
+// Calendar units and the parts of a time follow the scope's zone (Zoned), UTC without one. Zones named in an expression
+// come from the scope (ZoneFinder).
 //
 // # Nulls, NaN and order
 //

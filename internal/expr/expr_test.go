@@ -15,7 +15,7 @@ import (
 // row error), `check` prints the faults with the text they stand at.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			scope := testScope{SchemaScope(tableSchema), time.UTC}
 			if d.HasArg("zone") {

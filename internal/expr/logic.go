@@ -13,9 +13,10 @@ func (k *logicKernel) eval(b *batch, sel []int32) vec {
 	l := k.l.eval(b, sel)
 	out := b.take(block.Bool)
 	rest := b.takeSel()
+	values, nulls, mask := l.col.Bool, l.col.Null, l.mask
 	for _, i := range sel {
 		out.col.Bool[i] = k.decided
-		if l.null(i) || l.col.Bool[i&l.mask] != k.decided {
+		if values[i&mask] != k.decided || nulls != nil && nulls[i&mask] {
 			rest = append(rest, i)
 		}
 	}

@@ -62,6 +62,9 @@ func (p *Program) EvalRows(in []*block.Column, rows int, sel []int32, out *Resul
 		out.Col = p.repeat(p.result.col, rows)
 	}
 	out.Errors = b.finishErrors()
+	if len(out.Errors) > 0 {
+		p.result.own.fail(rows, out.Errors) // an error needs a strict kernel, and above one every column is scratch
+	}
 }
 
 // Filter evaluates a bool expression and appends the rows for which it is true (not null, no error) to dst[:0]. It

@@ -59,12 +59,13 @@ func (k *strictKernel) eval(b *batch, sel []int32) vec {
 func (c *call) withoutNulls(sel []int32) []int32 {
 	live := append(c.b.takeSel(), sel...)
 	for _, a := range c.args {
-		if a.col.Null == nil {
+		nulls, mask := a.col.Null, a.mask
+		if nulls == nil {
 			continue
 		}
 		kept := live[:0]
 		for _, i := range live {
-			if a.null(i) {
+			if nulls[i&mask] {
 				c.out.setNull(c.b.rows, i)
 			} else {
 				kept = append(kept, i)

@@ -31,7 +31,7 @@ type testScope struct {
 	zone *time.Location
 }
 
-func (s testScope) Location() *time.Location                  { return s.zone }
+func (s testScope) Location() *time.Location                 { return s.zone }
 func (s testScope) Zone(name string) (*time.Location, error) { return time.LoadLocation(name) }
 
 // appendCell appends a value given as a Go value, nil for null.

@@ -149,6 +149,27 @@ func (s *scratch) setNull(rows int, i int32) {
 	}
 }
 
+// fail makes the rows with errors null. They need not be: the operand of COALESCE that failed was null, the whole is not.
+func (s *scratch) fail(rows int, errors []RowError) {
+	for _, e := range errors {
+		s.setNull(rows, e.Row)
+	}
+	c := &s.col
+	if c.Type.Kind != block.KindString && c.Type.Kind != block.KindJSON {
+		return
+	}
+	start, end := int32(0), int32(0) // where row i began, and where the bytes kept so far end
+	for i := range rows {
+		from, to := start, c.Off[i+1]
+		start = to
+		if !c.Null[i] {
+			end += int32(copy(c.Data[end:], c.Data[from:to]))
+		}
+		c.Off[i+1] = end
+	}
+	c.Data = c.Data[:end]
+}
+
 // open makes Data the place for the bytes of row i: the rows passed over are empty. Rows are opened in ascending order.
 func (s *scratch) open(i int32) {
 	end := int32(len(s.col.Data))
