@@ -175,6 +175,13 @@ func (s *senderScript) run(a args) string {
 		return "ok"
 	}
 	var lines []string
+	if a.d.Cmd == "entries" {
+		for _, e := range s.Entries() {
+			lines = append(lines, fmt.Sprintf("%s: sent=%d answered=%d consumed=%d unconsumed=%d waiting=%d retries=%d %s silent=%t",
+				e.Peer.Task, e.Sent, e.Answered, e.Consumed, e.Unconsumed, e.Waiting, e.Retries, e.Status, e.Silent))
+		}
+		return printLines(lines, nil)
+	}
 	effects, err := s.Step(s.event(a))
 	for _, e := range effects {
 		lines = append(lines, showSend(e))

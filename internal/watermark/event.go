@@ -13,7 +13,8 @@ type Added struct {
 	Now       ident.MonoMs
 }
 
-// Fetched (Source) says that the broker has answered for a partition, before any row of the answer is observed.
+// Fetched (Source) says that the broker has answered for a partition, before any row of the answer is observed. Now is
+// when the answer came: an empty one proves silence up to then, and no longer.
 type Fetched struct {
 	Partition ident.Partition
 	Records   int // 0: the answer was empty
