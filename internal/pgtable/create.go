@@ -61,6 +61,24 @@ func (t *Table) Create(ctx context.Context, db Beginner) (made bool, err error) 
 	return made, nil
 }
 
+// Check tells whether a table that is there has the shape that Create makes; one that is not there is fine. It changes
+// nothing.
+//
+// Errors: ErrMismatch with the differences; otherwise Postgres's.
+func (t *Table) Check(ctx context.Context, db Beginner) error {
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		var there bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.ident()).Scan(&there); err != nil || !there {
+			return err
+		}
+		return t.check(ctx, tx)
+	})
+	if err != nil {
+		return fmt.Errorf("result table %s: %w", t.ident(), err)
+	}
+	return nil
+}
+
 // Drop removes the table if it is there.
 func (t *Table) Drop(ctx context.Context, db DB) error {
 	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+t.ident()); err != nil {

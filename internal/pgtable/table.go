@@ -25,6 +25,15 @@ type Table struct {
 	Key     []string // names of columns
 }
 
+// Of returns the table with a name as specs write it, `table` or `schema.table`.
+func Of(name string, columns block.Schema, key []string) *Table {
+	t := &Table{Name: name, Columns: columns, Key: key}
+	if schema, table, qualified := strings.Cut(name, "."); qualified {
+		t.Schema, t.Name = schema, table
+	}
+	return t
+}
+
 // ident quotes the table's name.
 func (t *Table) ident() string {
 	if t.Schema == "" {

@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/ident"
@@ -70,17 +69,12 @@ const resultsSchema = "pondage"
 // stream's id so that a stream made again begins with an empty one. dsn nil is the cluster's database. ok is false when
 // the stream keeps none (results.retain 0).
 func ResultTable(p *plan.Plan, id ident.StreamID) (t *pgtable.Table, dsn *spec.SecretRef, ok bool) {
-	t = &pgtable.Table{Columns: p.Result.Fields(), Key: p.Result.KeyNames()}
+	columns, key := p.Result.Fields(), p.Result.KeyNames()
 	if out := p.Stream.Outputs.Postgres; out != nil {
-		t.Name = out.Table
-		if schema, name, qualified := strings.Cut(out.Table, "."); qualified {
-			t.Schema, t.Name = schema, name
-		}
-		return t, out.DSN, true
+		return pgtable.Of(out.Table, columns, key), out.DSN, true
 	}
 	if p.Settings.Retain == 0 {
 		return nil, nil, false
 	}
-	t.Schema, t.Name = resultsSchema, fmt.Sprintf("results_%d", id)
-	return t, nil, true
+	return &pgtable.Table{Schema: resultsSchema, Name: fmt.Sprintf("results_%d", id), Columns: columns, Key: key}, nil, true
 }

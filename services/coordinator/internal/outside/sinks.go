@@ -1,0 +1,65 @@
+package outside
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pondage/pondage/internal/connect"
+	"github.com/pondage/pondage/internal/pgtable"
+	"github.com/pondage/pondage/internal/plan"
+	"github.com/pondage/pondage/internal/spec"
+	"github.com/pondage/pondage/services/coordinator/internal/control"
+)
+
+// Sinks checks the targets of streams. It implements control.Sinks.
+type Sinks struct {
+	Hub *connect.Hub
+	Env plan.Env
+}
+
+var _ control.Sinks = Sinks{}
+
+// Check implements control.Sinks. It makes nothing: a table is made by the first task that writes to it.
+func (s Sinks) Check(ctx context.Context, source, stream []byte) error {
+	src, err := spec.ParseSource(source)
+	if err != nil {
+		return err
+	}
+	st, err := spec.ParseStream(stream)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Build(src, st, s.Env)
+	if err != nil {
+		return err
+	}
+	out := st.Outputs.Postgres
+	if out == nil {
+		return nil
+	}
+	pool, err := s.Hub.Postgres(out.DSN)
+	if err != nil {
+		return &control.Error{Code: control.CodeSinkUnreachable, Message: err.Error(), Err: err}
+	}
+	return sinkError(pgtable.Of(out.Table, p.Result.Fields(), p.Result.KeyNames()).Check(ctx, pool))
+}
+
+func sinkError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, pgtable.ErrMismatch) {
+		return &control.Error{Code: control.CodeTargetMismatch, Message: err.Error(), Err: err, Hint: "choose another table, or drop this one if its rows are not needed"}
+	}
+	out := &control.Error{Code: control.CodeSinkUnreachable, Message: "the database of the Postgres output: " + err.Error(), Err: err, Retryable: true}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		out.Retryable = false
+		out.Hint = "check the database's name, user and rights (pondage doctor); then repeat this request"
+		return out
+	}
+	out.Hint = "check that it runs and how it is reached (pondage doctor); then repeat this request"
+	return out
+}

@@ -1,0 +1,158 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pondage/pondage/internal/connect"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/spec"
+	"github.com/pondage/pondage/services/coordinator/internal/control"
+)
+
+// Topics makes and deletes the topics that belong to streams. It implements control.Edges.
+type Topics struct {
+	Hub     *connect.Hub
+	VGroups int
+}
+
+var _ control.Edges = Topics{}
+
+// Late and dead-letter topics hold little, and are kept for a week for people to look at.
+const (
+	asidePartitions  = 1
+	asideRetentionMs = "604800000"
+)
+
+// Ensure implements control.Edges.
+func (t Topics) Ensure(ctx context.Context, set control.TopicSet) error {
+	k, err := t.Hub.Cluster()
+	if err != nil {
+		return topicError(err)
+	}
+	brokers, err := k.Client.BrokerCount(ctx)
+	if err != nil {
+		return topicError(err)
+	}
+	for _, name := range set.Edges {
+		if _, err := k.Client.EnsureTopic(ctx, kafka.EdgeSpec(name, t.VGroups, brokers)); err != nil {
+			return topicError(err)
+		}
+	}
+	for _, name := range []string{set.Late, set.Dead} {
+		if name == "" {
+			continue
+		}
+		err := makeMissing(ctx, k.Client, kafka.TopicSpec{
+			Name: name, Partitions: asidePartitions, ReplicationFactor: kafka.EdgeReplicationFactor,
+			Settings: map[string]string{
+				kafka.SettingRetentionMs: asideRetentionMs, kafka.SettingMaxMessageBytes: fmt.Sprint(kafka.EdgeMaxMessageBytes),
+			},
+		})
+		if err != nil {
+			return topicError(err)
+		}
+	}
+	if set.Output == "" {
+		return nil
+	}
+	// An output topic is the user's: it is made where missing, and taken as it is where not.
+	return topicError(makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor}))
+}
+
+func makeMissing(ctx context.Context, c *kafka.Client, s kafka.TopicSpec) error {
+	if _, err := c.Topic(ctx, s.Name); kafka.CodeOf(err) != kafka.CodeTopicUnknown {
+		return err
+	}
+	if _, err := c.CreateTopic(ctx, s); err != nil && kafka.CodeOf(err) != kafka.CodeTopicExists {
+		return err
+	}
+	return nil
+}
+
+// Delete implements control.Edges.
+func (t Topics) Delete(ctx context.Context, set control.TopicSet) error {
+	k, err := t.Hub.Cluster()
+	if err != nil {
+		return topicError(err)
+	}
+	for _, name := range append(set.Edges, set.Late) {
+		if err := k.Client.DeleteTopic(ctx, name); err != nil {
+			return topicError(err)
+		}
+	}
+	return nil
+}
+
+// Offsets resolves positions. It implements control.Kafka.
+type Offsets struct{ Hub *connect.Hub }
+
+var _ control.Kafka = Offsets{}
+
+// Resolve implements control.Kafka.
+func (o Offsets) Resolve(ctx context.Context, ref control.TopicRef, start control.Position, until *control.Position) ([]control.SourcePartition, error) {
+	client, err := o.client(ref)
+	if err != nil {
+		return nil, topicError(err)
+	}
+	topic, err := client.Topic(ctx, ref.Topic)
+	if err != nil {
+		return nil, topicError(err)
+	}
+	log := &topicLog{ctx: ctx, client: client, topic: ref.Topic, partitions: len(topic.Partitions)}
+	starts, err := log.resolve("/start", start, client.Stables)
+	if err != nil {
+		return nil, err
+	}
+	var ends kafka.Offsets
+	if until != nil {
+		if ends, err = log.resolve("/until", *until, client.Stables); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]control.SourcePartition, len(topic.Partitions))
+	for n := range out {
+		p := ident.Partition(n)
+		out[n] = control.SourcePartition{Topic: ref.Topic, TopicID: topic.ID.String(), Partition: p, Start: starts[p]}
+		if until != nil {
+			end := max(ends[p], starts[p]) // an end before the start reads nothing
+			out[n].Until = &end
+		}
+	}
+	return out, nil
+}
+
+func (o Offsets) client(ref control.TopicRef) (*kafka.Client, error) {
+	src, err := spec.ParseSource(ref.Source)
+	if err != nil {
+		return nil, err
+	}
+	k, err := o.Hub.Kafka(src.Kafka.Connection)
+	if err != nil {
+		return nil, err
+	}
+	return k.Client, nil
+}
+
+// topicError gives an error of Kafka control's form.
+func topicError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *kafka.Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	out := &control.Error{Code: string(known.Code), Message: known.Error(), Retryable: known.Transient(), Err: err}
+	switch {
+	case known.Code == kafka.CodeTopicUnknown:
+		out.Code, out.Message = control.CodeTopicUnknown, fmt.Sprintf("the topic %s does not exist", known.Topic)
+		out.Hint = "create it, or send records to POST /v1/ingest/{source}, which does; then repeat this request"
+	case known.Transient():
+		out.Code = control.CodeKafkaUnreachable
+		out.Hint = "check the brokers' addresses and that they run (pondage doctor); then repeat this request"
+	}
+	return out
+}
