@@ -16,9 +16,11 @@ import (
 type request struct {
 	op        *contract.Operation // nil outside the API
 	principal Principal
-	wire      io.ReadCloser     // the body as it came, before any wrapping
-	refused   *problem.Document // the error that was answered; nil if none was
-	cause     error             // that error, for the log
+	// answerType is what negotiate settled.
+	answerType string
+	wire       io.ReadCloser     // the body as it came, before any wrapping
+	refused    *problem.Document // the error that was answered; nil if none was
+	cause      error             // that error, for the log
 }
 
 type requestKey struct{}

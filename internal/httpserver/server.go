@@ -45,7 +45,8 @@ type Server struct {
 	tracer   trace.Tracer
 	metrics  *metrics
 	verifier *verifier
-	page     []byte // /docs
+	page     []byte        // /docs
+	inFlight chan struct{} // one token for each request in work, see limit
 }
 
 // New returns a server on which the operations are then mounted: see API and Options.
@@ -68,12 +69,13 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, contract: parsed, mux: chi.NewRouter(), page: page, metrics: m,
 		tracer: c.Telemetry.Tracer.Tracer("github.com/pondage/pondage/internal/httpserver"), verifier: newVerifier(c.ClusterSecret, c.Now),
+		inFlight: make(chan struct{}, maxInFlight),
 	}
 	s.mux.Use(s.observe)
 	s.mux.NotFound(s.notFound)
 	s.mux.MethodNotAllowed(s.methodNotAllowed)
 	s.serviceRoutes()
-	s.api = s.mux.With(s.operation, s.authorize, s.deadline, s.checkParams, s.checkBody)
+	s.api = s.mux.With(s.operation, s.limit, s.authorize, s.deadline, s.checkParams, s.negotiate, s.checkBody)
 	if c.Authenticate == nil {
 		c.Telemetry.Logger.Warn("AUTHENTICATION IS OFF: everyone who reaches this port may do everything")
 	}

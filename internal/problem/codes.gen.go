@@ -4,14 +4,30 @@ package problem
 
 // The codes of the catalogue.
 const (
+	// CodeAggregateNotAllowed: An aggregate stands where rows are looked at one by one.
+	CodeAggregateNotAllowed Code = "aggregate_not_allowed"
+	// CodeAggregateWithoutWindow: An aggregate is used in a stream without a window.
+	CodeAggregateWithoutWindow Code = "aggregate_without_window"
+	// CodeArithmeticOverflow: A result of arithmetic does not fit its type.
+	CodeArithmeticOverflow Code = "arithmetic_overflow"
+	// CodeBadArgument: An argument of a function is out of its range.
+	CodeBadArgument Code = "bad_argument"
+	// CodeBadCast: A value cannot be converted exactly.
+	CodeBadCast Code = "bad_cast"
 	// CodeBadCursor: The cursor is not one of this list.
 	CodeBadCursor Code = "bad_cursor"
 	// CodeBadLimit: The limit is out of range.
 	CodeBadLimit Code = "bad_limit"
+	// CodeBadLiteral: A literal cannot be read as the type it has to have.
+	CodeBadLiteral Code = "bad_literal"
 	// CodeBadRole: There is no such role.
 	CodeBadRole Code = "bad_role"
 	// CodeBadSignature: A service call is not signed by this cluster's secret.
 	CodeBadSignature Code = "bad_signature"
+	// CodeBadTable: The table name is not one.
+	CodeBadTable Code = "bad_table"
+	// CodeBadTime: A time cannot be read.
+	CodeBadTime Code = "bad_time"
 	// CodeBodyRequired: The operation needs a body.
 	CodeBodyRequired Code = "body_required"
 	// CodeBodyTooLarge: The body is larger than the operation takes.
@@ -30,10 +46,18 @@ const (
 	CodeCorruptBatch Code = "corrupt_batch"
 	// CodeDeadlineExceeded: The request took longer than it may.
 	CodeDeadlineExceeded Code = "deadline_exceeded"
+	// CodeDivisionByZero: An integer or decimal is divided by zero.
+	CodeDivisionByZero Code = "division_by_zero"
+	// CodeDuplicateColumn: Two result columns have one name.
+	CodeDuplicateColumn Code = "duplicate_column"
+	// CodeDuplicateKey: One key is given twice.
+	CodeDuplicateKey Code = "duplicate_key"
 	// CodeDuplicateMember: A member is given twice.
 	CodeDuplicateMember Code = "duplicate_member"
 	// CodeDuplicateName: A name is used twice in one object.
 	CodeDuplicateName Code = "duplicate_name"
+	// CodeEmptyRecord: The record has no content.
+	CodeEmptyRecord Code = "empty_record"
 	// CodeForbidden: The token's role does not allow this operation.
 	CodeForbidden Code = "forbidden"
 	// CodeIdempotencyKeyReused: The Idempotency-Key was used for another request.
@@ -42,6 +66,8 @@ const (
 	CodeInternal Code = "internal"
 	// CodeInvalidBody: The body does not have the form that the operation takes.
 	CodeInvalidBody Code = "invalid_body"
+	// CodeInvalidColumnName: A result column has a name that a sink cannot take.
+	CodeInvalidColumnName Code = "invalid_column_name"
 	// CodeInvalidFormat: A value has the wrong form.
 	CodeInvalidFormat Code = "invalid_format"
 	// CodeInvalidInput: Several things are wrong with the input.
@@ -50,18 +76,28 @@ const (
 	CodeInvalidName Code = "invalid_name"
 	// CodeInvalidParameter: A parameter of the request is wrong.
 	CodeInvalidParameter Code = "invalid_parameter"
+	// CodeInvalidSource: The source of the stream is not valid itself.
+	CodeInvalidSource Code = "invalid_source"
+	// CodeInvalidUnicode: The record is not UTF-8, or escapes half a character.
+	CodeInvalidUnicode Code = "invalid_unicode"
 	// CodeInvalidValue: A member has a value that it does not take.
 	CodeInvalidValue Code = "invalid_value"
+	// CodeInvalidWindow: The window cannot be as it is declared.
+	CodeInvalidWindow Code = "invalid_window"
 	// CodeKafkaClientClosed: The service's connection to Kafka is closing.
 	CodeKafkaClientClosed Code = "kafka_client_closed"
 	// CodeKafkaRequestRefused: Kafka refuses a request as invalid.
 	CodeKafkaRequestRefused Code = "kafka_request_refused"
 	// CodeKafkaUnreachable: Kafka does not answer.
 	CodeKafkaUnreachable Code = "kafka_unreachable"
+	// CodeLate: The record came when all its windows were closed.
+	CodeLate Code = "late"
 	// CodeMalformedDocument: The document is neither JSON nor YAML of one object.
 	CodeMalformedDocument Code = "malformed_document"
-	// CodeMalformedJSON: The body is not JSON.
+	// CodeMalformedJSON: A text is not JSON.
 	CodeMalformedJSON Code = "malformed_json"
+	// CodeMessageDiscarded: What was to be sent was given up because the task ended.
+	CodeMessageDiscarded Code = "message_discarded"
 	// CodeMetastoreUnreachable: The metastore does not answer.
 	CodeMetastoreUnreachable Code = "metastore_unreachable"
 	// CodeMetastoreWentBack: The metastore is older than what the nodes know.
@@ -70,40 +106,66 @@ const (
 	CodeMethodNotAllowed Code = "method_not_allowed"
 	// CodeMissingMember: A required member is missing.
 	CodeMissingMember Code = "missing_member"
+	// CodeMissingTable: The record has no table name where the source says.
+	CodeMissingTable Code = "missing_table"
+	// CodeMissingTime: The record has no event time where the source says.
+	CodeMissingTime Code = "missing_time"
 	// CodeNameMismatch: The name in the document is not the one in the path.
 	CodeNameMismatch Code = "name_mismatch"
+	// CodeNeedsWindow: A member or column has a meaning only with a window.
+	CodeNeedsWindow Code = "needs_window"
 	// CodeNoWorker: No worker can answer now.
 	CodeNoWorker Code = "no_worker"
+	// CodeNodeBack: A suspect node beats again.
+	CodeNodeBack Code = "node_back"
+	// CodeNodeLeft: A node said that it closes.
+	CodeNodeLeft Code = "node_left"
+	// CodeNodeRegistered: A node joined, or its process was started again.
+	CodeNodeRegistered Code = "node_registered"
 	// CodeNodeRestarted: The process that ran tasks of the stream was replaced.
 	CodeNodeRestarted Code = "node_restarted"
+	// CodeNodeSuspect: A node has missed three beats.
+	CodeNodeSuspect Code = "node_suspect"
 	// CodeNotAcceptable: The operation cannot answer in a form that Accept allows.
 	CodeNotAcceptable Code = "not_acceptable"
 	// CodeNotAllowedInState: The stream's state does not allow this.
 	CodeNotAllowedInState Code = "not_allowed_in_state"
+	// CodeNotAnObject: The record is JSON, but not an object.
+	CodeNotAnObject Code = "not_an_object"
 	// CodeNotAuthorized: Kafka refuses the credentials or the operation.
 	CodeNotAuthorized Code = "not_authorized"
 	// CodeNotFound: There is nothing at this path.
 	CodeNotFound Code = "not_found"
+	// CodeNotIntegral: A number with a fraction stands in an integer column.
+	CodeNotIntegral Code = "not_integral"
 	// CodeNotLeader: No coordinator leads at the moment.
 	CodeNotLeader Code = "not_leader"
 	// CodeNotSupportedYet: This version does not have the feature.
 	CodeNotSupportedYet Code = "not_supported_yet"
+	// CodeNumericOverflow: An aggregate's result does not fit its type.
+	CodeNumericOverflow Code = "numeric_overflow"
 	// CodeOtherCluster: The node belongs to another cluster.
 	CodeOtherCluster Code = "other_cluster"
+	// CodeOutOfRange: A value is outside of what its type or member takes.
+	CodeOutOfRange Code = "out_of_range"
 	// CodeOutcomeUnknown: The change may or may not have been made.
 	CodeOutcomeUnknown Code = "outcome_unknown"
 	// CodeOverloaded: The service has as much in work as it can take.
 	CodeOverloaded Code = "overloaded"
+	// CodePlanInvalid: The stream was made by a version that this one does not agree with.
+	CodePlanInvalid Code = "plan_invalid"
+	// CodePoisonRow: A sink refuses the row, also alone.
+	CodePoisonRow Code = "poison_row"
 	// CodeRecordTooLarge: A record is larger than the topic takes.
 	CodeRecordTooLarge Code = "record_too_large"
 	// CodeRequestInProgress: A request with this Idempotency-Key is still running.
 	CodeRequestInProgress Code = "request_in_progress"
 	// CodeResetAsked: A user or an upstream asked for a reset.
 	CodeResetAsked Code = "reset_asked"
+	// CodeRowTooLarge: A single row is larger than a block may be.
+	CodeRowTooLarge Code = "row_too_large"
 	// CodeSecretInSpec: A secret stands in a spec.
 	CodeSecretInSpec Code = "secret_in_spec"
-	// CodeShuttingDown: The service is closing.
-	CodeShuttingDown Code = "shutting_down"
 	// CodeSinkUnreachable: A sink's database or broker does not answer.
 	CodeSinkUnreachable Code = "sink_unreachable"
 	// CodeSourceExists: A source of this name exists.
@@ -116,22 +178,44 @@ const (
 	CodeSourceTopicRecreated Code = "source_topic_recreated"
 	// CodeSourceUnknown: There is no such source.
 	CodeSourceUnknown Code = "source_unknown"
+	// CodeStageBegun: A stage was placed.
+	CodeStageBegun Code = "stage_begun"
+	// CodeStartFailed: A task could not be started.
+	CodeStartFailed Code = "start_failed"
 	// CodeStartTimeout: Tasks were not ready in time.
 	CodeStartTimeout Code = "start_timeout"
+	// CodeStreamCreated: A stream was created.
+	CodeStreamCreated Code = "stream_created"
+	// CodeStreamDropped: A stream is gone, with its tasks and topics.
+	CodeStreamDropped Code = "stream_dropped"
 	// CodeStreamExists: A stream of this name exists.
 	CodeStreamExists Code = "stream_exists"
+	// CodeStreamReset: A stage is over and another follows.
+	CodeStreamReset Code = "stream_reset"
 	// CodeStreamUnknown: There is no such stream.
 	CodeStreamUnknown Code = "stream_unknown"
+	// CodeStreamsWaiting: Streams wait for something outside.
+	CodeStreamsWaiting Code = "streams_waiting"
+	// CodeStringTooLong: A function would make a string that is too long for a block.
+	CodeStringTooLong Code = "string_too_long"
+	// CodeSuperseded: Another instance of the node has registered.
+	CodeSuperseded Code = "superseded"
 	// CodeSyntax: The statement or expression cannot be parsed.
 	CodeSyntax Code = "syntax"
 	// CodeTargetInUse: Another stream writes this table or topic.
 	CodeTargetInUse Code = "target_in_use"
 	// CodeTargetMismatch: The target exists with another shape.
 	CodeTargetMismatch Code = "target_mismatch"
+	// CodeTaskFailed: A task ended with an error that is not its data's.
+	CodeTaskFailed Code = "task_failed"
+	// CodeTimeOutOfRange: The event time lies too far ahead, too far back, or outside of the years 0001 to 9999.
+	CodeTimeOutOfRange Code = "time_out_of_range"
 	// CodeTokenExists: A token of this name exists.
 	CodeTokenExists Code = "token_exists"
 	// CodeTokenUnknown: There is no such token.
 	CodeTokenUnknown Code = "token_unknown"
+	// CodeTooDeep: The record is nested too deeply.
+	CodeTooDeep Code = "too_deep"
 	// CodeTooManyRestarts: The stream failed again and again.
 	CodeTooManyRestarts Code = "too_many_restarts"
 	// CodeTopicExists: A topic of this name exists.
@@ -140,99 +224,168 @@ const (
 	CodeTopicSettingsDiffer Code = "topic_settings_differ"
 	// CodeTopicUnknown: Kafka has no such topic.
 	CodeTopicUnknown Code = "topic_unknown"
+	// CodeTypeClash: An operator or function gets types that do not go together.
+	CodeTypeClash Code = "type_clash"
 	// CodeUnauthenticated: The request does not say who sends it, or by an unknown token.
 	CodeUnauthenticated Code = "unauthenticated"
+	// CodeUngroupedColumn: A column is selected that is neither a group key nor inside an aggregate.
+	CodeUngroupedColumn Code = "ungrouped_column"
+	// CodeUnknownAggregate: There is no such aggregate.
+	CodeUnknownAggregate Code = "unknown_aggregate"
+	// CodeUnknownColumn: An expression names a column that is not there.
+	CodeUnknownColumn Code = "unknown_column"
+	// CodeUnknownFunction: An expression calls a function that does not exist.
+	CodeUnknownFunction Code = "unknown_function"
 	// CodeUnknownMember: An object has a member that is not known.
 	CodeUnknownMember Code = "unknown_member"
 	// CodeUnknownParameter: The operation does not have this query parameter.
 	CodeUnknownParameter Code = "unknown_parameter"
+	// CodeUnknownTimezone: There is no such time zone.
+	CodeUnknownTimezone Code = "unknown_timezone"
 	// CodeUnsupportedContentEncoding: The service does not know this Content-Encoding.
 	CodeUnsupportedContentEncoding Code = "unsupported_content_encoding"
+	// CodeUnsupportedFilter: The filter is right, but cannot be asked of the result table.
+	CodeUnsupportedFilter Code = "unsupported_filter"
 	// CodeUnsupportedMediaType: The operation does not take this Content-Type.
 	CodeUnsupportedMediaType Code = "unsupported_media_type"
 	// CodeUnsupportedVersion: The broker does not support a request that Pondage needs.
 	CodeUnsupportedVersion Code = "unsupported_version"
+	// CodeUntypedExpression: An expression is only ever null, so it has no type.
+	CodeUntypedExpression Code = "untyped_expression"
 	// CodeVersionMismatch: The resource has changed since it was read.
 	CodeVersionMismatch Code = "version_mismatch"
 	// CodeWrongMemberType: A member has another type than it takes.
 	CodeWrongMemberType Code = "wrong_member_type"
+	// CodeWrongType: A value has another JSON type than its column.
+	CodeWrongType Code = "wrong_type"
 )
 
 var catalogue = map[Code]Entry{
-	CodeBadCursor:                  {Kind: kindRequest, Status: 400, Retryable: false, Title: "The cursor is not one of this list", Remedy: "Begin again without a cursor."},
-	CodeBadLimit:                   {Kind: kindRequest, Status: 400, Retryable: false, Title: "The limit is out of range", Remedy: "Use 1 to 1000."},
-	CodeBadRole:                    {Kind: kindRequest, Status: 400, Retryable: false, Title: "There is no such role", Remedy: "Use viewer, editor or admin."},
-	CodeBadSignature:               {Kind: kindRequest, Status: 401, Retryable: false, Title: "A service call is not signed by this cluster's secret", Remedy: "Give all processes the same cluster secret and let their clocks differ by less than a minute."},
-	CodeBodyRequired:               {Kind: kindRequest, Status: 400, Retryable: false, Title: "The operation needs a body", Remedy: "Send one."},
-	CodeBodyTooLarge:               {Kind: kindRequest, Status: 413, Retryable: false, Title: "The body is larger than the operation takes", Remedy: "Send it in parts; the limit is in the detail."},
-	CodeBodyUnreadable:             {Kind: kindRequest, Status: 400, Retryable: false, Title: "The body could not be read to its end", Remedy: "A compressed body was truncated or damaged, or the connection broke; send it again whole."},
-	CodeBrokerNotReady:             {Kind: kindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting."},
-	CodeBrokerUnreachable:          {Kind: kindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
-	CodeBusy:                       {Kind: kindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
-	CodeConflictingMembers:         {Kind: kindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
-	CodeCorruptBatch:               {Kind: kindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
-	CodeDeadlineExceeded:           {Kind: kindRequest, Status: 503, Retryable: true, Title: "The request took longer than it may", Remedy: "Try again; if it persists, look at /readyz."},
-	CodeDuplicateMember:            {Kind: kindRequest, Status: 400, Retryable: false, Title: "A member is given twice", Remedy: "Keep one."},
-	CodeDuplicateName:              {Kind: kindRequest, Status: 400, Retryable: false, Title: "A name is used twice in one object", Remedy: "Rename one."},
-	CodeForbidden:                  {Kind: kindRequest, Status: 403, Retryable: false, Title: "The token's role does not allow this operation", Remedy: "Use a token with the role in the detail."},
-	CodeIdempotencyKeyReused:       {Kind: kindRequest, Status: 422, Retryable: false, Title: "The Idempotency-Key was used for another request", Remedy: "Use a new key for each request."},
-	CodeInternal:                   {Kind: kindRequest, Status: 500, Retryable: false, Title: "An unexpected error in the service", Remedy: "Report it with the trace id; the service's log has the cause under it."},
-	CodeInvalidBody:                {Kind: kindRequest, Status: 400, Retryable: false, Title: "The body does not have the form that the operation takes", Remedy: "Compare it with the schema in /docs; each fault has a JSON pointer."},
-	CodeInvalidFormat:              {Kind: kindRequest, Status: 400, Retryable: false, Title: "A value has the wrong form", Remedy: "Times are RFC 3339 with a zone, 64-bit integers are decimal strings; the fault says what is expected."},
-	CodeInvalidInput:               {Kind: kindRequest, Status: 400, Retryable: false, Title: "Several things are wrong with the input", Remedy: "Each is listed in `errors` with its own code and place."},
-	CodeInvalidName:                {Kind: kindRequest, Status: 400, Retryable: false, Title: "A name does not have the form of names", Remedy: "Names are a lower-case letter followed by up to 62 lower-case letters, digits and underscores."},
-	CodeInvalidParameter:           {Kind: kindRequest, Status: 400, Retryable: false, Title: "A parameter of the request is wrong", Remedy: "The detail names it and what it takes."},
-	CodeInvalidValue:               {Kind: kindRequest, Status: 400, Retryable: false, Title: "A member has a value that it does not take", Remedy: "The hint lists what it takes."},
-	CodeKafkaClientClosed:          {Kind: kindRequest, Status: 503, Retryable: true, Title: "The service's connection to Kafka is closing", Remedy: "Try again; the service is stopping."},
-	CodeKafkaRequestRefused:        {Kind: kindRequest, Status: 422, Retryable: false, Title: "Kafka refuses a request as invalid", Remedy: "The detail has the broker's words."},
-	CodeKafkaUnreachable:           {Kind: kindRequest, Status: 503, Retryable: true, Title: "Kafka does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
-	CodeMalformedDocument:          {Kind: kindRequest, Status: 400, Retryable: false, Title: "The document is neither JSON nor YAML of one object", Remedy: "Mend the text at the place given."},
-	CodeMalformedJSON:              {Kind: kindRequest, Status: 400, Retryable: false, Title: "The body is not JSON", Remedy: "Mend the text at the place given."},
-	CodeMetastoreUnreachable:       {Kind: kindRequest, Status: 503, Retryable: true, Title: "The metastore does not answer", Remedy: "Check postgres.url and that Postgres runs."},
-	CodeMetastoreWentBack:          {Kind: kindRequest, Status: 503, Retryable: false, Title: "The metastore is older than what the nodes know", Remedy: "A backup was restored or an asynchronous standby promoted; compare before going on."},
-	CodeMethodNotAllowed:           {Kind: kindRequest, Status: 405, Retryable: false, Title: "The path does not have this method", Remedy: "Use one of the methods in the Allow header."},
-	CodeMissingMember:              {Kind: kindRequest, Status: 400, Retryable: false, Title: "A required member is missing", Remedy: "Add it."},
-	CodeNameMismatch:               {Kind: kindRequest, Status: 400, Retryable: false, Title: "The name in the document is not the one in the path", Remedy: "Make them equal, or leave it out of the document."},
-	CodeNoWorker:                   {Kind: kindRequest, Status: 503, Retryable: true, Title: "No worker can answer now", Remedy: "Start one, or wait until it has registered; GET /v1/nodes lists them."},
-	CodeNodeRestarted:              {Kind: kindCause, Status: 0, Retryable: false, Title: "The process that ran tasks of the stream was replaced", Remedy: "Nothing; the stream was reset."},
-	CodeNotAcceptable:              {Kind: kindRequest, Status: 406, Retryable: false, Title: "The operation cannot answer in a form that Accept allows", Remedy: "Ask for one of those listed in the detail."},
-	CodeNotAllowedInState:          {Kind: kindRequest, Status: 409, Retryable: false, Title: "The stream's state does not allow this", Remedy: "The detail names the state."},
-	CodeNotAuthorized:              {Kind: kindRequest, Status: 422, Retryable: false, Title: "Kafka refuses the credentials or the operation", Remedy: "Check kafka.sasl and the access rules of the topic."},
-	CodeNotFound:                   {Kind: kindRequest, Status: 404, Retryable: false, Title: "There is nothing at this path", Remedy: "See /docs for the operations."},
-	CodeNotLeader:                  {Kind: kindRequest, Status: 503, Retryable: true, Title: "No coordinator leads at the moment", Remedy: "Try again in a few seconds."},
-	CodeNotSupportedYet:            {Kind: kindRequest, Status: 400, Retryable: false, Title: "This version does not have the feature", Remedy: "See the documentation for what is supported."},
-	CodeOtherCluster:               {Kind: kindRequest, Status: 409, Retryable: false, Title: "The node belongs to another cluster", Remedy: "Check the addresses, or give it an empty data directory."},
-	CodeOutcomeUnknown:             {Kind: kindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
-	CodeOverloaded:                 {Kind: kindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
-	CodeRecordTooLarge:             {Kind: kindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
-	CodeRequestInProgress:          {Kind: kindRequest, Status: 409, Retryable: true, Title: "A request with this Idempotency-Key is still running", Remedy: "Repeat it a moment later."},
-	CodeResetAsked:                 {Kind: kindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
-	CodeSecretInSpec:               {Kind: kindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
-	CodeShuttingDown:               {Kind: kindRequest, Status: 503, Retryable: true, Title: "The service is closing", Remedy: "Try again; another replica or its successor answers."},
-	CodeSinkUnreachable:            {Kind: kindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
-	CodeSourceExists:               {Kind: kindRequest, Status: 409, Retryable: false, Title: "A source of this name exists", Remedy: "Choose another name, or replace it with PUT."},
-	CodeSourceInUse:                {Kind: kindRequest, Status: 409, Retryable: false, Title: "Streams read the source", Remedy: "Drop them first."},
-	CodeSourceOffsetsLost:          {Kind: kindCause, Status: 0, Retryable: false, Title: "The source topic no longer has records that were not read yet", Remedy: "Retention removed them. The detail counts them; reset the stream to read what is left."},
-	CodeSourceTopicRecreated:       {Kind: kindCause, Status: 0, Retryable: false, Title: "The source topic was deleted and made again", Remedy: "Positions of the old topic mean nothing in the new one. Make the stream again, or reset it."},
-	CodeSourceUnknown:              {Kind: kindRequest, Status: 404, Retryable: false, Title: "There is no such source", Remedy: "List them: GET /v1/sources."},
-	CodeStartTimeout:               {Kind: kindCause, Status: 0, Retryable: false, Title: "Tasks were not ready in time", Remedy: "The message names them; look at their nodes."},
-	CodeStreamExists:               {Kind: kindRequest, Status: 409, Retryable: false, Title: "A stream of this name exists", Remedy: "Choose another name, or drop it first."},
-	CodeStreamUnknown:              {Kind: kindRequest, Status: 404, Retryable: false, Title: "There is no such stream", Remedy: "List them: GET /v1/streams."},
-	CodeSyntax:                     {Kind: kindRequest, Status: 400, Retryable: false, Title: "The statement or expression cannot be parsed", Remedy: "The span points at the first thing that does not fit."},
-	CodeTargetInUse:                {Kind: kindRequest, Status: 409, Retryable: false, Title: "Another stream writes this table or topic", Remedy: "Choose another target, or drop that stream."},
-	CodeTargetMismatch:             {Kind: kindRequest, Status: 409, Retryable: false, Title: "The target exists with another shape", Remedy: "The detail has the difference; choose another target, or change or drop it."},
-	CodeTokenExists:                {Kind: kindRequest, Status: 409, Retryable: false, Title: "A token of this name exists", Remedy: "Choose another name, or delete it first."},
-	CodeTokenUnknown:               {Kind: kindRequest, Status: 404, Retryable: false, Title: "There is no such token", Remedy: "List them: GET /v1/tokens."},
-	CodeTooManyRestarts:            {Kind: kindCause, Status: 0, Retryable: false, Title: "The stream failed again and again", Remedy: "The events before it have the cause; start the stream when it is mended."},
-	CodeTopicExists:                {Kind: kindRequest, Status: 409, Retryable: false, Title: "A topic of this name exists", Remedy: "Choose another name, or delete it."},
-	CodeTopicSettingsDiffer:        {Kind: kindRequest, Status: 409, Retryable: false, Title: "A topic exists with settings that Pondage cannot use", Remedy: "The detail has the difference; change them or delete the topic."},
-	CodeTopicUnknown:               {Kind: kindRequest, Status: 422, Retryable: false, Title: "Kafka has no such topic", Remedy: "Make it, or check its name and the brokers."},
-	CodeUnauthenticated:            {Kind: kindRequest, Status: 401, Retryable: false, Title: "The request does not say who sends it, or by an unknown token", Remedy: "Send `Authorization: Bearer TOKEN` with a token of this cluster."},
-	CodeUnknownMember:              {Kind: kindRequest, Status: 400, Retryable: false, Title: "An object has a member that is not known", Remedy: "Check its spelling; the hint has the nearest known name."},
-	CodeUnknownParameter:           {Kind: kindRequest, Status: 400, Retryable: false, Title: "The operation does not have this query parameter", Remedy: "Check its spelling; the hint has the nearest one."},
-	CodeUnsupportedContentEncoding: {Kind: kindRequest, Status: 415, Retryable: false, Title: "The service does not know this Content-Encoding", Remedy: "Use identity, gzip or zstd."},
-	CodeUnsupportedMediaType:       {Kind: kindRequest, Status: 415, Retryable: false, Title: "The operation does not take this Content-Type", Remedy: "Use one of those listed in the detail."},
-	CodeUnsupportedVersion:         {Kind: kindRequest, Status: 422, Retryable: false, Title: "The broker does not support a request that Pondage needs", Remedy: "Use a broker of a supported version."},
-	CodeVersionMismatch:            {Kind: kindRequest, Status: 412, Retryable: false, Title: "The resource has changed since it was read", Remedy: "Read it again and repeat the change with its new ETag."},
-	CodeWrongMemberType:            {Kind: kindRequest, Status: 400, Retryable: false, Title: "A member has another type than it takes", Remedy: "The detail says what is wanted."},
+	CodeAggregateNotAllowed:        {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An aggregate stands where rows are looked at one by one", Remedy: "Aggregates belong into the select list of a windowed stream."},
+	CodeAggregateWithoutWindow:     {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An aggregate is used in a stream without a window", Remedy: "Add a window, or leave the aggregate out."},
+	CodeArithmeticOverflow:         {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A result of arithmetic does not fit its type", Remedy: "Cast the operands to a wider type."},
+	CodeBadArgument:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An argument of a function is out of its range", Remedy: "Filter such rows."},
+	CodeBadCast:                    {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A value cannot be converted exactly", Remedy: "Filter such rows, or cast to a type that holds them."},
+	CodeBadCursor:                  {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The cursor is not one of this list", Remedy: "Begin again without a cursor."},
+	CodeBadLimit:                   {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The limit is out of range", Remedy: "Use 1 to 1000."},
+	CodeBadLiteral:                 {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A literal cannot be read as the type it has to have", Remedy: "The detail says what is wanted."},
+	CodeBadRole:                    {Kinds: KindRequest, Status: 400, Retryable: false, Title: "There is no such role", Remedy: "Use viewer, editor or admin."},
+	CodeBadSignature:               {Kinds: KindRequest, Status: 401, Retryable: false, Title: "A service call is not signed by this cluster's secret", Remedy: "Give all processes the same cluster secret and let their clocks differ by less than a minute."},
+	CodeBadTable:                   {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The table name is not one", Remedy: "Table names are 1 to 192 bytes of UTF-8."},
+	CodeBadTime:                    {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A time cannot be read", Remedy: "Times are RFC 3339 with a zone, or epoch milliseconds where a number is taken."},
+	CodeBodyRequired:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The operation needs a body", Remedy: "Send one."},
+	CodeBodyTooLarge:               {Kinds: KindRequest, Status: 413, Retryable: false, Title: "The body is larger than the operation takes", Remedy: "Send it in parts; the limit is in the detail."},
+	CodeBodyUnreadable:             {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The body could not be read to its end", Remedy: "A compressed body was truncated or damaged, or the connection broke; send it again whole."},
+	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting."},
+	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
+	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
+	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
+	CodeCorruptBatch:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
+	CodeDeadlineExceeded:           {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The request took longer than it may", Remedy: "Try again; if it persists, look at /readyz."},
+	CodeDivisionByZero:             {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An integer or decimal is divided by zero", Remedy: "Guard it: CASE WHEN d <> 0 THEN n / d END."},
+	CodeDuplicateColumn:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two result columns have one name", Remedy: "Give one of them an alias."},
+	CodeDuplicateKey:               {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "One key is given twice", Remedy: "In a stream: keep one group key. In a record: the producer writes a member twice."},
+	CodeDuplicateMember:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member is given twice", Remedy: "Keep one."},
+	CodeDuplicateName:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A name is used twice in one object", Remedy: "Rename one."},
+	CodeEmptyRecord:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no content", Remedy: "Nothing; a tombstone or an empty message has no row."},
+	CodeForbidden:                  {Kinds: KindRequest, Status: 403, Retryable: false, Title: "The token's role does not allow this operation", Remedy: "Use a token with the role in the detail."},
+	CodeIdempotencyKeyReused:       {Kinds: KindRequest, Status: 422, Retryable: false, Title: "The Idempotency-Key was used for another request", Remedy: "Use a new key for each request."},
+	CodeInternal:                   {Kinds: KindRequest, Status: 500, Retryable: false, Title: "An unexpected error in the service", Remedy: "Report it with the trace id; the service's log has the cause under it."},
+	CodeInvalidBody:                {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The body does not have the form that the operation takes", Remedy: "Compare it with the schema in /docs; each fault has a JSON pointer."},
+	CodeInvalidColumnName:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A result column has a name that a sink cannot take", Remedy: "Give it an alias."},
+	CodeInvalidFormat:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A value has the wrong form", Remedy: "Times are RFC 3339 with a zone, 64-bit integers are decimal strings; the fault says what is expected."},
+	CodeInvalidInput:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Several things are wrong with the input", Remedy: "Each is listed in `errors` with its own code and place."},
+	CodeInvalidName:                {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A name does not have the form of names", Remedy: "Names are a lower-case letter followed by up to 62 lower-case letters, digits and underscores."},
+	CodeInvalidParameter:           {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A parameter of the request is wrong", Remedy: "The detail names it and what it takes."},
+	CodeInvalidSource:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The source of the stream is not valid itself", Remedy: "Mend the source; the detail says what is wrong with it."},
+	CodeInvalidUnicode:             {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record is not UTF-8, or escapes half a character", Remedy: "Mend the producer."},
+	CodeInvalidValue:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member has a value that it does not take", Remedy: "The hint lists what it takes."},
+	CodeInvalidWindow:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The window cannot be as it is declared", Remedy: "The detail says which size, step or offset is wrong."},
+	CodeKafkaClientClosed:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The service's connection to Kafka is closing", Remedy: "Try again; the service is stopping."},
+	CodeKafkaRequestRefused:        {Kinds: KindRequest, Status: 422, Retryable: false, Title: "Kafka refuses a request as invalid", Remedy: "The detail has the broker's words."},
+	CodeKafkaUnreachable:           {Kinds: KindRequest, Status: 503, Retryable: true, Title: "Kafka does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
+	CodeLate:                       {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record came when all its windows were closed", Remedy: "Raise watermark or allowed_lateness."},
+	CodeMalformedDocument:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The document is neither JSON nor YAML of one object", Remedy: "Mend the text at the place given."},
+	CodeMalformedJSON:              {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A text is not JSON", Remedy: "Mend it at the place given."},
+	CodeMessageDiscarded:           {Kinds: KindCause, Status: 0, Retryable: false, Title: "What was to be sent was given up because the task ended", Remedy: "Nothing; it is sent again by the next stage."},
+	CodeMetastoreUnreachable:       {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The metastore does not answer", Remedy: "Check postgres.url and that Postgres runs."},
+	CodeMetastoreWentBack:          {Kinds: KindRequest, Status: 503, Retryable: false, Title: "The metastore is older than what the nodes know", Remedy: "A backup was restored or an asynchronous standby promoted; compare before going on."},
+	CodeMethodNotAllowed:           {Kinds: KindRequest, Status: 405, Retryable: false, Title: "The path does not have this method", Remedy: "Use one of the methods in the Allow header."},
+	CodeMissingMember:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A required member is missing", Remedy: "Add it."},
+	CodeMissingTable:               {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no table name where the source says", Remedy: "Check `table` of the source."},
+	CodeMissingTime:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no event time where the source says", Remedy: "Check `event_time` of the source."},
+	CodeNameMismatch:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The name in the document is not the one in the path", Remedy: "Make them equal, or leave it out of the document."},
+	CodeNeedsWindow:                {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member or column has a meaning only with a window", Remedy: "Add a window, or leave it out."},
+	CodeNoWorker:                   {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No worker can answer now", Remedy: "Start one, or wait until it has registered; GET /v1/nodes lists them."},
+	CodeNodeBack:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A suspect node beats again", Remedy: "Nothing."},
+	CodeNodeLeft:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A node said that it closes", Remedy: "Nothing."},
+	CodeNodeRegistered:             {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A node joined, or its process was started again", Remedy: "Nothing."},
+	CodeNodeRestarted:              {Kinds: KindCause, Status: 0, Retryable: false, Title: "The process that ran tasks of the stream was replaced", Remedy: "Nothing; the stream was reset."},
+	CodeNodeSuspect:                {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A node has missed three beats", Remedy: "Look at the node; its streams wait for it."},
+	CodeNotAcceptable:              {Kinds: KindRequest, Status: 406, Retryable: false, Title: "The operation cannot answer in a form that Accept allows", Remedy: "Ask for one of those listed in the detail."},
+	CodeNotAllowedInState:          {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The stream's state does not allow this", Remedy: "The detail names the state."},
+	CodeNotAnObject:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record is JSON, but not an object", Remedy: "Records are objects, one a message."},
+	CodeNotAuthorized:              {Kinds: KindRequest, Status: 422, Retryable: false, Title: "Kafka refuses the credentials or the operation", Remedy: "Check kafka.sasl and the access rules of the topic."},
+	CodeNotFound:                   {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is nothing at this path", Remedy: "See /docs for the operations."},
+	CodeNotIntegral:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A number with a fraction stands in an integer column", Remedy: "Declare the column float64 or decimal."},
+	CodeNotLeader:                  {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No coordinator leads at the moment", Remedy: "Try again in a few seconds."},
+	CodeNotSupportedYet:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "This version does not have the feature", Remedy: "See the documentation for what is supported."},
+	CodeNumericOverflow:            {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An aggregate's result does not fit its type", Remedy: "Cast its argument to a wider type."},
+	CodeOtherCluster:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The node belongs to another cluster", Remedy: "Check the addresses, or give it an empty data directory."},
+	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
+	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
+	CodeOverloaded:                 {Kinds: KindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
+	CodePlanInvalid:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream was made by a version that this one does not agree with", Remedy: "Drop the stream and make it again."},
+	CodePoisonRow:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A sink refuses the row, also alone", Remedy: "The reason has the sink's words."},
+	CodeRecordTooLarge:             {Kinds: KindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
+	CodeRequestInProgress:          {Kinds: KindRequest, Status: 409, Retryable: true, Title: "A request with this Idempotency-Key is still running", Remedy: "Repeat it a moment later."},
+	CodeResetAsked:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
+	CodeRowTooLarge:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A single row is larger than a block may be", Remedy: "Select less of it."},
+	CodeSecretInSpec:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
+	CodeSinkUnreachable:            {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
+	CodeSourceExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A source of this name exists", Remedy: "Choose another name, or replace it with PUT."},
+	CodeSourceInUse:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Streams read the source", Remedy: "Drop them first."},
+	CodeSourceOffsetsLost:          {Kinds: KindCause, Status: 0, Retryable: false, Title: "The source topic no longer has records that were not read yet", Remedy: "Retention removed them. The detail counts them; reset the stream to read what is left."},
+	CodeSourceTopicRecreated:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "The source topic was deleted and made again", Remedy: "Positions of the old topic mean nothing in the new one. Make the stream again, or reset it."},
+	CodeSourceUnknown:              {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such source", Remedy: "List them: GET /v1/sources."},
+	CodeStageBegun:                 {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stage was placed", Remedy: "Nothing."},
+	CodeStartFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task could not be started", Remedy: "The message has the reason."},
+	CodeStartTimeout:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "Tasks were not ready in time", Remedy: "The message names them; look at their nodes."},
+	CodeStreamCreated:              {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream was created", Remedy: "Nothing."},
+	CodeStreamDropped:              {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream is gone, with its tasks and topics", Remedy: "Nothing."},
+	CodeStreamExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A stream of this name exists", Remedy: "Choose another name, or drop it first."},
+	CodeStreamReset:                {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stage is over and another follows", Remedy: "The message has the cause; if it comes back, look there."},
+	CodeStreamUnknown:              {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such stream", Remedy: "List them: GET /v1/streams."},
+	CodeStreamsWaiting:             {Kinds: KindCause, Status: 0, Retryable: false, Title: "Streams wait for something outside", Remedy: "GET /v1/streams says what each waits for."},
+	CodeStringTooLong:              {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A function would make a string that is too long for a block", Remedy: "Shorten its arguments."},
+	CodeSuperseded:                 {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Another instance of the node has registered", Remedy: "Two processes use one node's name; stop one of them."},
+	CodeSyntax:                     {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The statement or expression cannot be parsed", Remedy: "The span points at the first thing that does not fit."},
+	CodeTargetInUse:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Another stream writes this table or topic", Remedy: "Choose another target, or drop that stream."},
+	CodeTargetMismatch:             {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The target exists with another shape", Remedy: "The detail has the difference; choose another target, or change or drop it."},
+	CodeTaskFailed:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task ended with an error that is not its data's", Remedy: "The message has the reason; the stream was reset."},
+	CodeTimeOutOfRange:             {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The event time lies too far ahead, too far back, or outside of the years 0001 to 9999", Remedy: "Check the unit of `event_time`, `max_future` and `min_time`."},
+	CodeTokenExists:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A token of this name exists", Remedy: "Choose another name, or delete it first."},
+	CodeTokenUnknown:               {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such token", Remedy: "List them: GET /v1/tokens."},
+	CodeTooDeep:                    {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record is nested too deeply", Remedy: "Flatten it."},
+	CodeTooManyRestarts:            {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream failed again and again", Remedy: "The events before it have the cause; start the stream when it is mended."},
+	CodeTopicExists:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A topic of this name exists", Remedy: "Choose another name, or delete it."},
+	CodeTopicSettingsDiffer:        {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A topic exists with settings that Pondage cannot use", Remedy: "The detail has the difference; change them or delete the topic."},
+	CodeTopicUnknown:               {Kinds: KindRequest, Status: 422, Retryable: false, Title: "Kafka has no such topic", Remedy: "Make it, or check its name and the brokers."},
+	CodeTypeClash:                  {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An operator or function gets types that do not go together", Remedy: "Cast one side."},
+	CodeUnauthenticated:            {Kinds: KindRequest, Status: 401, Retryable: false, Title: "The request does not say who sends it, or by an unknown token", Remedy: "Send `Authorization: Bearer TOKEN` with a token of this cluster."},
+	CodeUngroupedColumn:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A column is selected that is neither a group key nor inside an aggregate", Remedy: "Add it to partition_by, or use an aggregate."},
+	CodeUnknownAggregate:           {Kinds: KindRequest, Status: 400, Retryable: false, Title: "There is no such aggregate", Remedy: "The hint has the nearest one."},
+	CodeUnknownColumn:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression names a column that is not there", Remedy: "The hint has the nearest one."},
+	CodeUnknownFunction:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression calls a function that does not exist", Remedy: "The hint has the nearest one."},
+	CodeUnknownMember:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An object has a member that is not known", Remedy: "Check its spelling; the hint has the nearest known name."},
+	CodeUnknownParameter:           {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The operation does not have this query parameter", Remedy: "Check its spelling; the hint has the nearest one."},
+	CodeUnknownTimezone:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "There is no such time zone", Remedy: "Use an IANA name, such as America/New_York."},
+	CodeUnsupportedContentEncoding: {Kinds: KindRequest, Status: 415, Retryable: false, Title: "The service does not know this Content-Encoding", Remedy: "Use identity, gzip or zstd."},
+	CodeUnsupportedFilter:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The filter is right, but cannot be asked of the result table", Remedy: "Ask for less and filter what comes back."},
+	CodeUnsupportedMediaType:       {Kinds: KindRequest, Status: 415, Retryable: false, Title: "The operation does not take this Content-Type", Remedy: "Use one of those listed in the detail."},
+	CodeUnsupportedVersion:         {Kinds: KindRequest, Status: 422, Retryable: false, Title: "The broker does not support a request that Pondage needs", Remedy: "Use a broker of a supported version."},
+	CodeUntypedExpression:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression is only ever null, so it has no type", Remedy: "Cast it: CAST(NULL AS type)."},
+	CodeVersionMismatch:            {Kinds: KindRequest, Status: 412, Retryable: false, Title: "The resource has changed since it was read", Remedy: "Read it again and repeat the change with its new ETag."},
+	CodeWrongMemberType:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member has another type than it takes", Remedy: "The detail says what is wanted."},
+	CodeWrongType:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A value has another JSON type than its column", Remedy: "Declare the column with the type the producer writes."},
 }

@@ -8,7 +8,8 @@
 // not known to be meant for users is answered as internal, with its cause in the log only.
 //
 // Kinds of codes: request (an operation is answered with it), cause (why a stream was reset, stopped or failed: seen in
-// events and in the stream's error), record (why a record was set aside: seen in dead letters).
+// events and in the stream's error), record (why a record was set aside: seen in dead letters), event (something happened).
+// A code may be of several kinds.
 //
 // Start reading at Error, then From.
 package problem

@@ -56,7 +56,7 @@ func From(err error) *Document {
 
 func (e *Error) document() *Document {
 	entry, ok := catalogue[e.Code]
-	if !ok || entry.Kind != kindRequest {
+	if !ok || entry.Kinds&KindRequest == 0 {
 		entry = catalogue[CodeInternal]
 	}
 	return &Document{

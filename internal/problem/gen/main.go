@@ -18,19 +18,20 @@ import (
 )
 
 type entry struct {
-	Code      string `json:"code"`
-	Kind      string `json:"kind"`
-	Status    int    `json:"status"`
-	Retryable bool   `json:"retryable"`
-	Title     string `json:"title"`
-	Remedy    string `json:"remedy"`
+	Code      string   `json:"code"`
+	Kinds     []string `json:"kinds"`
+	Status    int      `json:"status"`
+	Retryable bool     `json:"retryable"`
+	Title     string   `json:"title"`
+	Remedy    string   `json:"remedy"`
 }
 
 // kinds in the order of the page, with what they are.
 var kinds = []struct{ name, heading, text string }{
 	{"request", "Answers to requests", "An operation is answered with the status and an `application/problem+json` body that has the code."},
 	{"cause", "Causes", "Why a stream was reset, stopped or failed. Seen in `error` of the stream and in `GET /v1/events`."},
-	{"record", "Records set aside", "Why a record is a dead letter or an answer row is missing. Seen in dead letters, in header `code` and over REST."},
+	{"record", "Records set aside", "Why a record is a dead letter or late, or a result row is missing. Seen in header `code` of those records, and over REST."},
+	{"event", "Events", "What happened, in `GET /v1/events`, beside the causes."},
 }
 
 var codeForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
@@ -90,12 +91,16 @@ func check(e entry) error {
 	if !codeForm.MatchString(e.Code) || e.Title == "" || e.Remedy == "" {
 		return fmt.Errorf("%q: wants a code of lower-case words, a title and a remedy", e.Code)
 	}
-	isRequest := e.Kind == "request"
-	if isRequest != (e.Status >= 400 && e.Status < 600) {
+	if slices.Contains(e.Kinds, "request") != (e.Status >= 400 && e.Status < 600) {
 		return fmt.Errorf("%s: an error status belongs to kind request and only there", e.Code)
 	}
-	if !slices.ContainsFunc(kinds, func(k struct{ name, heading, text string }) bool { return k.name == e.Kind }) {
-		return fmt.Errorf("%s: unknown kind %q", e.Code, e.Kind)
+	if len(e.Kinds) == 0 {
+		return fmt.Errorf("%s: has no kind", e.Code)
+	}
+	for _, kind := range e.Kinds {
+		if !slices.ContainsFunc(kinds, func(k struct{ name, heading, text string }) bool { return k.name == kind }) {
+			return fmt.Errorf("%s: unknown kind %q", e.Code, kind)
+		}
 	}
 	return nil
 }
@@ -108,10 +113,19 @@ func goSource(entries []entry) []byte {
 	}
 	b.WriteString(")\n\nvar catalogue = map[Code]Entry{\n")
 	for _, e := range entries {
-		fmt.Fprintf(&b, "\t%s: {Kind: %s, Status: %d, Retryable: %t, Title: %q, Remedy: %q},\n", goName(e.Code), "kind"+title(e.Kind), e.Status, e.Retryable, e.Title, e.Remedy)
+		fmt.Fprintf(&b, "\t%s: {Kinds: %s, Status: %d, Retryable: %t, Title: %q, Remedy: %q},\n", goName(e.Code), goKinds(e.Kinds), e.Status, e.Retryable, e.Title, e.Remedy)
 	}
 	b.WriteString("}\n")
 	return b.Bytes()
+}
+
+// goKinds turns request, record into KindRequest | KindRecord.
+func goKinds(kinds []string) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = "Kind" + title(k)
+	}
+	return strings.Join(names, " | ")
 }
 
 // goName turns unknown_column into CodeUnknownColumn.
@@ -138,17 +152,22 @@ func page(entries []entry) []byte {
 	for _, k := range kinds {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", k.heading, k.text)
 		for _, e := range entries {
-			if e.Kind == k.name {
-				section(&b, e)
+			if slices.Contains(e.Kinds, k.name) {
+				section(&b, e, k.name)
 			}
 		}
 	}
 	return b.Bytes()
 }
 
-func section(b *bytes.Buffer, e entry) {
-	fmt.Fprintf(b, "\n### %s\n\n", e.Code)
-	if e.Status != 0 {
+// section writes one code under a kind. The first of its kinds has the heading that links lead to.
+func section(b *bytes.Buffer, e entry, kind string) {
+	heading := "###"
+	if kind != e.Kinds[0] {
+		heading = "####"
+	}
+	fmt.Fprintf(b, "\n%s %s\n\n", heading, e.Code)
+	if kind == "request" {
 		fmt.Fprintf(b, "Status %d", e.Status)
 		if e.Retryable {
 			b.WriteString(", retryable")
