@@ -21,7 +21,7 @@ func compareLoop(op sql.BinaryOp, k block.Kind) loop {
 	}
 }
 
-// compareNumbers compares in the total order of package cmp changed in one point: NaN is above everything. (x != x is
+// compareNumbers compares in a total order: NaN equals itself and is above everything, −0 equals 0. (x != x is
 // what NaN is; for integers the compiler drops it.)
 func compareNumbers[T int64 | float64](c *call, op sql.BinaryOp, x, y []T) {
 	xm, ym, out := c.args[0].mask, c.args[1].mask, c.out.col.Bool

@@ -80,7 +80,7 @@ func checkConcat(c *checker, e *sql.Call, args []*node) *node {
 	}), args...)
 }
 
-// mapRunes maps every character; plain ASCII, the usual case, is mapped in place.
+// mapRunes maps every character; ASCII, the usual case, needs no decoding.
 func mapRunes(f func(rune) rune) textRow {
 	return func(c *call, dst []byte, i int32) ([]byte, fault) {
 		for text := c.args[0].bytes(i); len(text) > 0; {
