@@ -2,9 +2,10 @@ package window
 
 import "github.com/pondage/pondage/internal/ident"
 
-// cellIndex finds the cells of PreAgg by group, pane and lowest window. Open addressing; a slot is 1 + the cell.
+// cellIndex finds the cells of PreAgg by head. Open addressing; the upper half of a slot is a part of the head's hash, so
+// that a cell is looked at only when it is likely the one, the lower half is 1 + the cell.
 type cellIndex struct {
-	slots []uint32
+	slots []uint64
 	used  int
 }
 
@@ -18,9 +19,12 @@ func (x *cellIndex) find(heads []preHead, h preHead) (cell uint32, ok bool) {
 	if x.used == 0 {
 		return 0, false
 	}
-	mask := uint64(len(x.slots) - 1)
-	for i := h.hash() & mask; x.slots[i] != 0; i = (i + 1) & mask {
-		if cell := x.slots[i] - 1; heads[cell] == h {
+	hash, mask := h.hash(), uint64(len(x.slots)-1)
+	for i := hash & mask; x.slots[i] != 0; i = (i + 1) & mask {
+		if x.slots[i]>>entryHalf != hash>>entryHalf {
+			continue
+		}
+		if cell := uint32(x.slots[i]) - 1; heads[cell] == h {
 			return cell, true
 		}
 	}
@@ -31,10 +35,10 @@ func (x *cellIndex) find(heads []preHead, h preHead) (cell uint32, ok bool) {
 func (x *cellIndex) insert(heads []preHead, cell uint32) {
 	if 2*x.used >= len(x.slots) {
 		old := x.slots
-		x.slots = make([]uint32, max(minEntries, 2*len(old)))
+		x.slots = make([]uint64, max(minEntries, 2*len(old)))
 		for _, s := range old {
 			if s != 0 {
-				x.link(heads, s-1)
+				x.link(heads, uint32(s)-1)
 			}
 		}
 	}
@@ -43,12 +47,12 @@ func (x *cellIndex) insert(heads []preHead, cell uint32) {
 }
 
 func (x *cellIndex) link(heads []preHead, cell uint32) {
-	mask := uint64(len(x.slots) - 1)
-	i := heads[cell].hash() & mask
+	hash, mask := heads[cell].hash(), uint64(len(x.slots)-1)
+	i := hash & mask
 	for x.slots[i] != 0 {
 		i = (i + 1) & mask
 	}
-	x.slots[i] = cell + 1
+	x.slots[i] = hash&^entryMask | uint64(cell+1)
 }
 
 // clear empties the index and keeps its memory.

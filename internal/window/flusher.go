@@ -42,7 +42,7 @@ func (f *flusher) sort(p *PreAgg) {
 		f.byRoute[i] = f.byRoute[i][:0]
 	}
 	for cell := range p.heads {
-		vg := int(p.groups.list[p.heads[cell].group].state.route)
+		vg := int(p.heads[cell].route)
 		for vg >= len(f.byRoute) {
 			f.byRoute = append(f.byRoute, nil)
 		}

@@ -1,8 +1,8 @@
 package window
 
 import (
-	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/pondage/pondage/internal/block"
@@ -28,9 +28,15 @@ type groups[T any] struct {
 	fresh   T   // what a new group starts with
 
 	key []byte // scratch: the encoding of one row
+	// Scratch of resolveText, by row of a chunk.
+	hashes  [resolveChunk]uint64
+	offsets [resolveChunk]int
 }
 
-// group is a group's place in the table, and its T.
+// resolveChunk is how many rows resolveText takes through its steps together: their scratch stays in the L1 cache.
+const resolveChunk = 256
+
+// group is a group's place in the table, and its T. With the T's of this package it has 64 bytes: one cache line.
 type group[T any] struct {
 	hash   uint64
 	offset int // of the key in the arena
@@ -74,15 +80,46 @@ func (g *groups[T]) resolve(out []uint32, cols []*block.Column, sel []int32, ent
 		}
 		return
 	}
-	col := cols[0]
-	for i, r := range sel {
-		if col.IsNull(int(r)) {
-			out[i] = g.findNull(int(r), entered)
-			continue
-		}
-		key := col.Data[col.Off[r]:col.Off[r+1]]
-		out[i] = g.find(hashBytes(key, g.seed), key, int(r), entered)
+	for len(sel) > 0 {
+		n := min(len(sel), resolveChunk)
+		g.resolveText(out[:n], cols[0], sel[:n], entered)
+		out, sel = out[n:], sel[n:]
 	}
+}
+
+// resolveText is resolve for a text key. It goes over the rows once to hash, once to look up and once to compare: with
+// many groups each of the last two waits for memory, and in a short loop the processor waits for many rows at once.
+func (g *groups[T]) resolveText(out []uint32, col *block.Column, sel []int32, entered func(group uint32, row int)) {
+	for i, r := range sel {
+		g.hashes[i] = hashBytes(col.Data[col.Off[r]:col.Off[r+1]], g.seed)
+	}
+	mask := uint64(len(g.entries) - 1)
+	for i := range sel {
+		h := g.hashes[i]
+		out[i] = noGroup
+		if e := g.entries[h&mask]; e != 0 && e>>entryHalf == h>>entryHalf {
+			out[i] = uint32(e) - 1
+			g.offsets[i] = g.list[out[i]].offset
+		}
+	}
+	for i, r := range sel {
+		key := col.Data[col.Off[r]:col.Off[r+1]]
+		n := out[i]
+		switch {
+		case col.IsNull(int(r)):
+			out[i] = g.findNull(int(r), entered)
+		case n == noGroup || !g.hasKey(n, g.offsets[i], key):
+			out[i] = g.find(g.hashes[i], key, int(r), entered)
+		}
+	}
+}
+
+// noGroup is no group's number.
+const noGroup = math.MaxUint32
+
+// hasKey tells whether the key of the group, which lies at the offset, is key.
+func (g *groups[T]) hasKey(n uint32, offset int, key []byte) bool {
+	return int(g.list[n].length) == len(key) && string(g.arena[offset:offset+len(key)]) == string(key)
 }
 
 // find returns the group of the key, new or not.
@@ -97,7 +134,7 @@ func (g *groups[T]) find(hash uint64, key []byte, row int, entered func(uint32, 
 		}
 		if e>>entryHalf == hash>>entryHalf {
 			n := uint32(e) - 1
-			if at := &g.list[n]; bytes.Equal(g.arena[at.offset:at.offset+int(at.length)], key) {
+			if g.hasKey(n, g.list[n].offset, key) {
 				return n
 			}
 		}

@@ -73,12 +73,14 @@ type preGroup struct {
 	// indexed tells whether cell is in the index. The first cell of a group since the flush is not, as long as the group
 	// has no other: most groups of a wide stream never pay for the index.
 	indexed bool
+	_       [8]byte // see group
 }
 
 // preHead says what a cell is for.
 type preHead struct {
 	pane, from ident.EventMs
 	group      uint32
+	route      ident.VGroup // of the group
 }
 
 // fromAll is the lowest open window of a row that counts in all windows of its pane.
@@ -104,7 +106,7 @@ func (p *PreAgg) Cells() int { return p.cells.Len() }
 
 // MemBytes is the memory held, used or not.
 func (p *PreAgg) MemBytes() int {
-	const headBytes, slotBytes = 24, 4
+	const headBytes, slotBytes = 24, 8
 	return p.cells.MemBytes() + p.groups.memBytes() + headBytes*cap(p.heads) + slotBytes*cap(p.index.slots)
 }
 
@@ -149,7 +151,7 @@ func (p *PreAgg) cell(group uint32, pane, from ident.EventMs) uint32 {
 	if !first && !g.indexed {
 		p.index.insert(p.heads, g.cell)
 	}
-	head := preHead{pane: pane, from: from, group: group}
+	head := preHead{pane: pane, from: from, group: group, route: g.route}
 	cell, found := uint32(0), false
 	if !first {
 		cell, found = p.index.find(p.heads, head)
