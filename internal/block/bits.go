@@ -5,7 +5,8 @@ package block
 
 func bitmapBytes(rows int) int { return (rows + 7) / 8 }
 
-// packBits writes one bit a row, each inverted if flip is 0xff; flip is 0 or 0xff. The bits after the last row are 0.
+// packBits writes one bit a row, each inverted if flip is 0xff; flip is 0 or 0xff. What the bits after the last row are
+// does not matter.
 func packBits(dst []byte, rows []bool, flip byte) {
 	clear(dst)
 	for i, set := range rows {
@@ -13,14 +14,8 @@ func packBits(dst []byte, rows []bool, flip byte) {
 			dst[i>>3] |= 1 << (i & 7)
 		}
 	}
-	if flip == 0 {
-		return
-	}
 	for i := range dst {
 		dst[i] ^= flip
-	}
-	if tail := len(rows) & 7; tail != 0 {
-		dst[len(dst)-1] &= 1<<tail - 1
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"pgregory.net/rapid"
@@ -186,6 +188,31 @@ func TestStringsMustBeWholeUTF8(t *testing.T) {
 	for name, b := range map[string]*block.Batch{"cut character": cut, "not UTF-8": raw, "falling offsets": falling} {
 		if err := block.NewDecoder().Decode(encode(t, block.CompressionNone, b), &block.Batch{}); !errors.Is(err, block.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestColumnsHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	twice := block.NewBatch(block.Schema{{Name: "n", Type: block.Bool}, {Name: "n", Type: block.Int64}}, 0)
+	if err := block.NewDecoder().Decode(encode(t, block.CompressionNone, twice), &block.Batch{}); !errors.Is(err, block.ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
+// An Arrow type that is not ours is refused, also where its bytes would fit.
+func TestForeignTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []arrow.DataType{arrow.PrimitiveTypes.Uint64, arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Float32, arrow.BinaryTypes.Binary,
+		arrow.FixedWidthTypes.Timestamp_us, &arrow.TimestampType{Unit: arrow.Millisecond}, &arrow.Decimal128Type{Precision: 5, Scale: -1},
+		&arrow.Decimal256Type{Precision: 5}, arrow.ListOf(arrow.PrimitiveTypes.Int64), &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}} {
+		var value bytes.Buffer
+		if err := ipc.NewWriter(&value, ipc.WithSchema(arrow.NewSchema([]arrow.Field{{Name: "x", Type: typ}}, nil))).Close(); err != nil {
+			t.Fatal(err)
+		}
+		err := block.NewDecoder().Decode(value.Bytes(), &block.Batch{})
+		if !errors.Is(err, block.ErrCorrupt) || !strings.Contains(err.Error(), `"x"`) {
+			t.Errorf("%s: %v", typ, err)
 		}
 	}
 }

@@ -165,6 +165,8 @@ func TestTableAndTime(t *testing.T) {
 		`{"x":[1,]}`:                                      "malformed_json",
 		`{"x":{"a":1,}}`:                                  "malformed_json",
 		`{"x":{"a" 1}}`:                                   "malformed_json",
+		`{"t":"a","ts":0,"x":[{"a":1},[1],{"b":[]}]}`:     "null | a | 0",
+		`{"x":[{"a":1},[1}]}`:                             "malformed_json",
 		`{"x":nul}`:                                       "malformed_json",
 	} {
 		if got := outcome(t, d, b, record); got != want {
@@ -248,7 +250,7 @@ func TestPaths(t *testing.T) {
 func TestPathTexts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"a": "a", "$.a": "a", "$.a.b": "$.a.b", "$['a']": "a", `$["a b"]`: "$['a b']", "$.a[0].b": "$.a[0].b",
-		"$[3]": "$[3]", `$["it']s"]`: `$["it']s"]`, "größe": "größe", "$['']": "$['']"} {
+		"$[3]": "$[3]", `$["it']s"]`: `$["it']s"]`, "$['größe']": "$['größe']", "$['']": "$['']", "$['a-b'].c": "$['a-b'].c"} {
 		p, err := decode.ParsePath(text)
 		if err != nil || p.String() != want {
 			t.Errorf("%s is %s, %v; want %s", text, p, err, want)
@@ -258,7 +260,7 @@ func TestPathTexts(t *testing.T) {
 			t.Errorf("%s reads back as %s, %v", p, again, err)
 		}
 	}
-	for _, text := range []string{"", "$", "a.b", "$a", "$.", "$..a", "$.a b", "$[a]", "$[-1]", "$['a", "$[1", "$.a[99999999999]", "$.a]", "$" + strings.Repeat(".a", 33)} {
+	for _, text := range []string{"", "$", "a.b", "$a", "$.", "$..a", "$.a b", "a-b", "0", "größe", "$[a]", "$[-1]", "$['a", "$[1", "$.a[99999999999]", "$.a]", "$" + strings.Repeat(".a", 33)} {
 		if p, err := decode.ParsePath(text); err == nil {
 			t.Errorf("%q is taken as %s", text, p)
 		}

@@ -24,7 +24,7 @@ type Proposal struct {
 type ProposedColumn struct {
 	Name string
 	Type block.Type
-	Path string
+	Path string // from $ on, also where it could be left out
 }
 
 // maxSample is the number of records that a proposal is made from; more would not change it.
@@ -160,7 +160,7 @@ func (in *inferrer) columns(p *Proposal) {
 			in.notef("%s is null in every record and was left out", path)
 			continue
 		}
-		c := ProposedColumn{Name: columnName(m.path, taken), Type: m.columnType(), Path: path}
+		c := ProposedColumn{Name: columnName(m.path, taken), Type: m.columnType(), Path: m.path.rooted()}
 		if note := m.note(); note != "" {
 			in.notef("%s: %s", path, note)
 		}

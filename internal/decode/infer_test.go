@@ -15,7 +15,7 @@ func describe(p *decode.Proposal) string {
 	fmt.Fprintf(&out, "table %s time %s %d:", p.Table, p.EventTime, p.Unit)
 	for _, c := range p.Columns {
 		fmt.Fprintf(&out, " %s %s", c.Name, c.Type)
-		if c.Path != c.Name {
+		if c.Path != "$."+c.Name {
 			fmt.Fprintf(&out, " (%s)", c.Path)
 		}
 	}
@@ -39,7 +39,7 @@ func TestInfer(t *testing.T) {
 		},
 		"names that meet": {
 			`{"ts":"2026-01-01T00:00:00Z","a b":1,"a-b":2,"a":{"b":3},"tbname":4,"0":5,"ä":6}`,
-			"table  time ts 0: a_b int64 ($['a b']) a_b_2 int64 (a-b) a_b_3 int64 ($.a.b) tbname_2 int64 (tbname) c_0 int64 (0) c_ int64 (ä)", "no member looks like a table name",
+			"table  time ts 0: a_b int64 ($['a b']) a_b_2 int64 ($['a-b']) a_b_3 int64 ($.a.b) tbname_2 int64 ($.tbname) c_0 int64 ($['0']) c_ int64 ($['ä'])", "no member looks like a table name",
 		},
 		"an id for each record is no table": {
 			ids(200), "table net time  0: id string v int64", "no member looks like an event time",

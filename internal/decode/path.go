@@ -87,11 +87,13 @@ func cutStep(rest string) (Step, string, error) {
 	return Step{Index: int(index), IsIndex: true}, after, nil
 }
 
-// plainName tells whether a name needs no quotes: letters, digits, _ and -, or anything beyond ASCII.
+// plainName tells whether a name needs no quotes: letters, digits and _, not beginning with a digit. So it can be told
+// from an expression.
 func plainName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c >= 0x80) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+		if !letter && (i == 0 || c < '0' || c > '9') {
 			return false
 		}
 	}
@@ -103,6 +105,11 @@ func (p Path) String() string {
 	if len(p) == 1 && !p[0].IsIndex && plainName(p[0].Name) {
 		return p[0].Name
 	}
+	return p.rooted()
+}
+
+// rooted returns the text form that begins with $.
+func (p Path) rooted() string {
 	var b strings.Builder
 	b.WriteByte('$')
 	for _, s := range p {
