@@ -52,6 +52,21 @@ func TestNothingHalfCreatedRemains(t *testing.T) {
 	})
 }
 
+func TestASourceThatChangesMeanwhileIsPlannedAnew(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.source()
+		changed := doc{Name: "flights", Topic: "other"}.bytes()
+		r.world.during = func() {
+			if _, err := r.ReplaceSource(r.ctx, Request{}, "flights", changed); err != nil {
+				t.Error(err)
+			}
+		}
+		if s := r.stream(doc{Name: "hourly"}); string(s.Source) != string(changed) || s.Partitions[0].Topic != "other" {
+			t.Fatalf("reads %s from %s", s.Source, s.Partitions[0].Topic)
+		}
+	})
+}
+
 func TestSources(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.source()
@@ -353,25 +368,33 @@ func TestReportsOfAnotherStageOrInstanceDoNotCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		beat := func(message uint64, stage ident.Stage) {
-			hb := Heartbeat{Node: "a", Instance: a.instance, Address: a.address(), Message: message}
+		beat := func(message uint64, stage ident.Stage, state string) {
+			hb := Heartbeat{Node: "a", Instance: a.instance, Address: a.address(), Message: message,
+				Streams: []StreamReport{{Stream: made.ID, Generation: 1, Stage: stage}}}
 			for _, k := range tasks {
-				hb.Tasks = append(hb.Tasks, TaskReport{Stream: made.ID, Stage: stage, Task: k.Task, State: "finished"})
+				hb.Tasks = append(hb.Tasks, TaskReport{Stream: made.ID, Stage: stage, Task: k.Task, State: state})
 			}
 			if _, err := r.Heartbeat(r.ctx, hb); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
 		}
-		beat(1000, 0)
+		// "paused" without the order's generation was said before the order.
+		r.act("hourly", decide.Pause)
+		beat(999, 1, "paused")
+		if s := r.get("hourly"); s.State != StreamPausing {
+			t.Fatalf("%s by reports from before the order", s.State)
+		}
+		r.act("hourly", decide.Resume)
+		beat(1000, 0, "finished")
 		if s := r.get("hourly"); s.State != StreamRunning || s.Progress.Ended {
 			t.Fatalf("%s by the reports of an older stage", s.State)
 		}
-		beat(1001, 2)
+		beat(1001, 2, "finished")
 		if s := r.get("hourly"); s.State != StreamRunning {
 			t.Fatalf("%s by the reports of a stage that is not", s.State)
 		}
-		beat(1002, 1)
+		beat(1002, 1, "finished")
 		r.untilState("hourly", StreamFinished)
 	})
 }

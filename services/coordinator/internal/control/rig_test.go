@@ -16,6 +16,7 @@ import (
 	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
 	"github.com/pondage/pondage/services/coordinator/internal/store/memstore"
 )
 
@@ -97,9 +98,17 @@ type world struct {
 	hang    string          // Ensure for this late topic never answers
 	refuse  *Error          // of Ensure
 	asked   int             // Resolve calls
+	during  func()          // runs in Resolve
 }
 
 func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Position) ([]SourcePartition, error) {
+	w.mu.Lock()
+	during := w.during
+	w.during = nil
+	w.mu.Unlock()
+	if during != nil {
+		during()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked++
@@ -165,7 +174,7 @@ func (c bubbleClock) Mono() ident.MonoMs {
 type rig struct {
 	t     *testing.T
 	ctx   context.Context
-	db    *memstore.Store
+	db    metastore
 	world *world
 	*Service
 	crash func() // ends the coordinator without a word: its lease is not given up
@@ -180,21 +189,31 @@ type rig struct {
 func inBubble(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		r := &rig{t: t, ctx: ctx, end: cancel, db: memstore.New(), world: &world{topics: map[string]bool{}}, nodes: map[string]*fakeNode{}}
-		defer func() { // also after a failure: nothing of a bubble may stay behind
-			cancel()
-			r.wg.Wait()
-			time.Sleep(topicsTimeout) // what hung has ended
-		}()
+		r := newRig(t, memstore.New())
+		defer r.close() // also after a failure: nothing of a bubble may stay behind
 		r.startCoordinator("c1")
 		test(t, r)
 	})
 }
 
+func newRig(t *testing.T, db metastore) *rig {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &rig{t: t, ctx: ctx, end: cancel, db: db, world: &world{topics: map[string]bool{}}, nodes: map[string]*fakeNode{}}
+}
+
+func (r *rig) close() {
+	r.end()
+	r.wg.Wait()
+}
+
+type metastore interface {
+	store.Store
+	store.Leases
+}
+
 // leases lets a test cut a coordinator off.
 type leases struct {
-	*memstore.Store
+	store.Leases
 	cut chan struct{}
 }
 
@@ -203,7 +222,7 @@ func (l leases) ReleaseLease(ctx context.Context, term ident.Term) error {
 	case <-l.cut:
 		return errors.New("killed")
 	default:
-		return l.Store.ReleaseLease(ctx, term)
+		return l.Leases.ReleaseLease(ctx, term)
 	}
 }
 
