@@ -1,0 +1,195 @@
+// Package stack runs a whole Pondage in one process: the embedded broker, a private Postgres, a coordinator and a node
+// (DESIGN §15). `pondage dev`, `pondage demo`, `pondage bench` and the end-to-end tests stand on it.
+//
+// It owns: the order in which the parts begin and end, and where each keeps its data below the one directory. It does not
+// own: the parts. Kafka and Postgres are taken from outside where the configuration names them.
+//
+// On disk, below the data directory: kafka/ (the broker's log), postgres/, node/ (the worker's and snapshotter's). All of it
+// survives a restart. One process at a time: each part locks its own directory.
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/pondage/pondage/internal/api/common"
+	"github.com/pondage/pondage/internal/config"
+	"github.com/pondage/pondage/internal/devstack"
+	"github.com/pondage/pondage/internal/lifecycle"
+	"github.com/pondage/pondage/internal/telemetry"
+	"github.com/pondage/pondage/services/coordinator"
+	"github.com/pondage/pondage/services/worker"
+)
+
+// Options are what a stack is started with beside its configuration.
+type Options struct {
+	Version   common.Version
+	Telemetry *telemetry.Telemetry
+	// Durability of the private Postgres. The zero value is durable.
+	Durability devstack.Durability
+}
+
+// Stack is a running Pondage.
+type Stack struct {
+	url      string
+	worker   string
+	brokers  []string
+	dsn      string
+	closers  []func(context.Context) error // in the order of starting
+	services []*lifecycle.Service
+}
+
+// stopWithin bounds the end of one part (DESIGN §11: closing within 25 s, all parts together).
+const stopWithin = 10 * time.Second
+
+// Start starts everything and returns when the API answers. It cleans up what it made when it fails.
+func Start(ctx context.Context, cfg config.Dev, o Options) (_ *Stack, err error) {
+	s := &Stack{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	if err := s.outside(ctx, &cfg, o); err != nil {
+		return nil, err
+	}
+	co := config.Coordinator{
+		Cluster: cfg.Cluster, VGroups: cfg.VGroups, HTTP: cfg.HTTP, Postgres: cfg.Postgres, Kafka: cfg.Kafka,
+		Security: cfg.Security, Log: cfg.Log, Telemetry: cfg.Telemetry,
+	}
+	c, err := coordinator.New(co, o.Version, o.Telemetry)
+	if err != nil {
+		return nil, err
+	}
+	s.url = c.URL()
+	if err := s.start(ctx, c.Services()); err != nil {
+		return nil, err
+	}
+	wo := config.DefaultWorker()
+	wo.Coordinators, wo.DataDir, wo.Memory = []string{c.URL()}, filepath.Join(cfg.DataDir, "node"), cfg.Memory
+	wo.HTTP, wo.Postgres, wo.Kafka = config.HTTP{Listen: freePort(cfg.HTTP.Listen)}, cfg.Postgres, cfg.Kafka
+	wo.Security, wo.Log, wo.Telemetry = cfg.Security, cfg.Log, cfg.Telemetry
+	w, err := worker.New(wo, o.Version, o.Telemetry)
+	if err != nil {
+		return nil, err
+	}
+	s.worker = w.URL()
+	return s, s.start(ctx, w.Services())
+}
+
+// freePort is the host of an address with any port.
+func freePort(listen string) string {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, "0")
+}
+
+// outside starts the broker and Postgres where none are given, and writes their addresses into the configuration.
+func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
+	if len(cfg.Kafka.Brokers) == 0 {
+		port, err := portOf(cfg.BrokerListen)
+		if err != nil {
+			return err
+		}
+		b, err := devstack.StartBroker(ctx, filepath.Join(cfg.DataDir, "kafka"), devstack.BrokerOptions{Port: port})
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func(context.Context) error { return b.Stop() })
+		cfg.Kafka.Brokers = b.Addrs()
+	}
+	if cfg.Postgres.URL == "" {
+		p, err := devstack.StartPostgres(ctx, filepath.Join(cfg.DataDir, "postgres"), devstack.PostgresOptions{Durability: o.Durability})
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func(context.Context) error { return p.Stop() })
+		cfg.Postgres.URL = p.DSN()
+	}
+	s.brokers, s.dsn = cfg.Kafka.Brokers, cfg.Postgres.URL
+	return nil
+}
+
+func portOf(listen string) (int, error) {
+	if listen == "" {
+		return 0, nil
+	}
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return 0, fmt.Errorf("broker_listen: %w", err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return 0, fmt.Errorf("broker_listen: %q is no port", port)
+	}
+	return n, nil
+}
+
+func (s *Stack) start(ctx context.Context, services []*lifecycle.Service) error {
+	for _, svc := range services {
+		if err := svc.Start(ctx); err != nil {
+			return err
+		}
+		s.services = append(s.services, svc)
+		s.closers = append(s.closers, svc.Stop)
+	}
+	return nil
+}
+
+// URL is where the coordinator's API is reached.
+func (s *Stack) URL() string { return s.url }
+
+// WorkerURL is where the worker's API is reached.
+func (s *Stack) WorkerURL() string { return s.worker }
+
+// Brokers are the addresses of Kafka.
+func (s *Stack) Brokers() []string { return s.brokers }
+
+// DSN is the connection URL of Postgres.
+func (s *Stack) DSN() string { return s.dsn }
+
+// Failed returns a channel that is closed when a part has ended by itself.
+func (s *Stack) Failed() <-chan struct{} {
+	out := make(chan struct{})
+	done := make(chan struct{}, len(s.services))
+	for _, svc := range s.services {
+		go func() {
+			<-svc.Done()
+			done <- struct{}{}
+		}()
+	}
+	go func() {
+		<-done
+		close(out)
+	}()
+	return out
+}
+
+// Err returns why a part has failed; nil while all run.
+func (s *Stack) Err() error {
+	var errs []error
+	for _, svc := range s.services {
+		errs = append(errs, svc.Err())
+	}
+	return errors.Join(errs...)
+}
+
+// Stop ends everything, the last started first. Only the first call counts.
+func (s *Stack) Stop() error {
+	closers := s.closers
+	s.closers = nil
+	var errs []error
+	for i := len(closers) - 1; i >= 0; i-- {
+		ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+		errs = append(errs, closers[i](ctx))
+		cancel()
+	}
+	return errors.Join(errs...)
+}
