@@ -89,10 +89,7 @@ func (cn *conn) roundTrip(version int16, req protocol.Message) (protocol.Message
 
 // errOutOfStep is an answer to another request: the stream of bytes cannot be trusted any more.
 func errOutOfStep(want, got int32) error {
-	return &Error{
-		Code: CodeUnreachable, Op: "read answer", Partition: NoPartition,
-		Detail: fmt.Sprintf("answer to request %d instead of %d", got, want),
-	}
+	return garbled("answer to request %d instead of %d", got, want)
 }
 
 // checkVersions asks the broker what it serves.

@@ -11,22 +11,26 @@
 // leaves the record batches where they were read. Administration (topic ids, settings, offsets, DeleteRecords) goes
 // through franz-go's kadm, whose SASL mechanisms both kinds of connections use. Brokers from Kafka 3.1 on serve all this.
 //
-// Reading. A Fetcher runs one loop a broker over the partitions of all subscriptions (a second loop only where one
-// partition is subscribed twice). Each non-empty answer becomes a Chunk: the raw batches of one partition in one pooled
-// buffer. Invariants: the chunks of a subscription are contiguous (the From of one is the Next of the one before), an
-// inbox that is full leaves out its own partition and no other, nothing is delivered after a chunk with Err, and the
-// bytes in chunks not yet released stay within the budget (plus one small chunk a subscription, so that all stay alive).
+// Reading. A Fetcher runs one loop a broker and isolation level over the partitions of all subscriptions (another one only
+// where a partition is subscribed several times: a Fetch names a partition once). Each non-empty answer becomes a Chunk: the
+// raw batches of one partition in one pooled buffer. Invariants: the chunks of a subscription are contiguous (the From of
+// one is the Next of the one before); an inbox that is full leaves out its own partition and no other; nothing is delivered
+// after a chunk with Err; the bytes in chunks not yet released stay within the budget, except for one answer a loop and one
+// small chunk a subscription that holds none.
 //
 // Writing. A Producer has one Queue a partition. A queue has at most one request in flight; a request that failed is
 // sent again unchanged, byte for byte, until the broker answers: a retry can duplicate, it can never overtake
 // (DESIGN §5). Results come in the order of the messages.
 //
 // Goroutines. Client, Fetcher, Producer and Queue may be used from any goroutine. A Chunk and its Records belong to one
-// goroutine at a time. Inbox.Offer and Message.Done are called from the loops of this package and must not block.
+// goroutine at a time. Inbox.Offer and Message.Done are called from the loops of this package, one at a time for each
+// subscription and queue, and must not block.
 //
-// Lock order: Fetcher.mu before Subscription.mu; Producer.mu before Queue.mu. No callback is called under a lock.
+// Lock order: turn (of a subscription or queue) before Fetcher.mu or Producer.mu before Subscription.mu or Queue.mu. Only
+// turn is held while a callback runs.
 //
-// File map: config, errors, client, topic, offsets — the cluster; conn, sasl — one connection; batch, record, iterator,
-// compress — the bytes of a record batch; fetchwire, fetcher, router, lane, subscription, chunk, inbox, budget —
-// reading; encode, producer, queue, sender — writing. Start reading at Fetcher and Queue.
+// File map. The cluster: config, errors, client, metadata, topic, admin, offsets. One connection: conn, sasl, backoff. The
+// bytes of a batch: batch, batches, iterator, record, compress, encode. Reading: fetcher, placement, lane, fetchwire,
+// subscription, chunk, buffer, budget. Writing: producer, queue, attempt, sender, message. Both: router. Start reading at
+// Fetcher and Queue.
 package kafka

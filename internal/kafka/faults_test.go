@@ -1,13 +1,17 @@
 package kafka_test
 
 import (
+	"errors"
 	"net"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // eventually waits until something is seen.
@@ -89,4 +93,24 @@ func (b *bed) transact(c *kgo.Client, topic string, end kgo.TransactionEndTry, v
 	if err := c.EndTransaction(b.ctx, end); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// countedConn tells when it is closed.
+type countedConn struct {
+	net.Conn
+	open   *atomic.Int64
+	closed sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.closed.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
+
+// cutEverything makes the broker hang up at every request.
+func (b *bed) cutEverything() {
+	b.cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		return nil, errors.New("the connection is cut"), true
+	})
 }

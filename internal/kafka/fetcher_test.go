@@ -1,8 +1,11 @@
 package kafka_test
 
 import (
+	"context"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,12 +122,13 @@ func TestMemoryStaysWithinTheBudget(t *testing.T) {
 	}
 	// Nobody releases: the fetcher stops at the budget, one answer of overdraft, and a floor of 64 KiB a subscription.
 	most := int64(256<<10 + 2*(64<<10) + partitions*(64<<10))
-	for range 50 {
-		time.Sleep(2 * time.Millisecond)
-		if taken := budget.Taken(); taken > most {
+	b.eventually("the budget is used up", func() bool {
+		taken := budget.Taken()
+		if taken > most {
 			t.Fatalf("%d bytes are held, at most %d may", taken, most)
 		}
-	}
+		return taken > 256<<10-64<<10
+	})
 	for _, x := range boxes {
 		x.values(40)
 	}
@@ -190,6 +194,54 @@ func TestT19_ReaderGoesOnAfterTheBrokerWasGone(t *testing.T) {
 		t.Fatalf("got %v, want the record written after the broker came back", got)
 	}
 	b.eventually("nothing is stalled any more", func() bool { return len(f.Stalls()) == 0 })
+}
+
+// Nothing answers: each attempt closes what it opened.
+func TestT20_RetriesCloseWhatTheyOpen(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("t", 1)
+	var dials, open atomic.Int64
+	client, err := kafka.Open(kafka.Config{
+		Brokers: b.cluster.ListenAddrs(),
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			dials.Add(1)
+			open.Add(1)
+			return &countedConn{Conn: conn, open: &open}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faulty := &bed{t: t, cluster: b.cluster, client: client, ctx: b.ctx}
+	f := kafka.NewFetcher(client, kafka.FetcherConfig{})
+	p := kafka.NewProducer(client)
+	q, err := p.Open(b.ctx, "t", 0, kafka.QueueOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faulty.push(q, new(log), 0, 1)
+	faulty.flush(q)
+	x := faulty.subscribe(f, kafka.SubscribeSpec{Topic: "t"}, 100)
+	x.values(1)
+	b.cutEverything()
+	faulty.push(q, new(log), 1, 1)
+	before := dials.Load()
+	const connections = 6 // a fetch loop, a sender, and what the administration keeps
+	b.eventually("ten more dials", func() bool {
+		if n := open.Load(); n > connections {
+			t.Fatalf("%d connections are open", n)
+		}
+		return dials.Load() >= before+10
+	})
+	f.Close()
+	p.Close()
+	client.Close()
+	b.eventually("every connection is closed", func() bool { return open.Load() == 0 })
 }
 
 func TestT24_RecreatedTopicIsNamed(t *testing.T) {

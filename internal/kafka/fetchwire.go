@@ -3,6 +3,7 @@ package kafka
 import (
 	"bufio"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"time"
 
@@ -45,8 +46,15 @@ const (
 	emptyCompact = 1 // length 0, plus one
 )
 
+// garbled is the error of an answer that cannot be what a broker says: the connection is given up, another may do better.
+func garbled(format string, args ...any) error {
+	return &Error{Code: CodeUnreachable, Op: "read answer", Partition: NoPartition, Detail: fmt.Sprintf(format, args...)}
+}
+
 // appendFetch appends a whole request, length first. Parts of one topic should be neighbours.
-func appendFetch(b []byte, correlation int32, clientID string, iso Isolation, wait time.Duration, maxBytes int, parts []fetchPart) []byte {
+func appendFetch(
+	b []byte, correlation int32, clientID string, iso Isolation, wait time.Duration, maxBytes int, parts []fetchPart,
+) []byte {
 	be := binary.BigEndian
 	at := len(b)
 	b = be.AppendUint32(b, 0) // the length, at the end
@@ -123,7 +131,7 @@ func (w *wireReader) open(correlation int32) {
 	w.left = 4
 	size := w.int32()
 	if w.err == nil && (size < 4 || size > maxAnswer) {
-		w.err = corrupt("an answer of %d bytes", size)
+		w.err = garbled("an answer of %d bytes", size)
 	}
 	w.left = int(size)
 	if id := w.int32(); w.err == nil && id != correlation {
@@ -163,7 +171,7 @@ func (w *wireReader) uvarint() (v uint64) {
 		}
 	}
 	if w.err == nil {
-		w.err = corrupt("a length of more than 32 bits in an answer")
+		w.err = garbled("a length of more than 32 bits in an answer")
 	}
 	return 0
 }
@@ -175,7 +183,7 @@ func (w *wireReader) count() int {
 		return 0
 	}
 	if n-1 > uint64(w.left) { // each element has at least a byte
-		w.err = corrupt("a length of %d in the last %d bytes of an answer", n-1, w.left)
+		w.err = garbled("a length of %d in the last %d bytes of an answer", n-1, w.left)
 		return 0
 	}
 	return int(n - 1)
