@@ -105,10 +105,7 @@ func TestColumnValues(t *testing.T) {
 		d, b := one(t, typ)
 		for value, want := range cases {
 			got, _, _ := strings.Cut(outcome(t, d, b, `{"t":"a","ts":0,"v":`+value+`}`), " | a | 0")
-			if strings.HasSuffix(got, " v") {
-				got = strings.TrimSuffix(got, " v")
-			}
-			if got != want {
+			if got = strings.TrimSuffix(got, " v"); got != want {
 				t.Errorf("%s as %s is %s, want %s", value, typ, got, want)
 			}
 		}

@@ -30,7 +30,7 @@ type ProposedColumn struct {
 // maxSample is the number of records that a proposal is made from; more would not change it.
 const maxSample = 10000
 
-// ErrNoSample: there is no record in the sample that a source could read.
+// ErrNoSample means that no record of the sample is a JSON object.
 var ErrNoSample = errors.New("no JSON object in the sample")
 
 // Infer proposes a source for a sample of records, one a line: each scalar member becomes a column of the narrowest

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/spaolacci/murmur3"
-
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -16,7 +14,7 @@ const seed = 0x12345678
 const MaxAffix = 191
 
 // Sum is the hash of a table's full name, given as UTF-8: MurmurHash3 x86 32-bit.
-func Sum(name []byte) uint32 { return murmur3.Sum32WithSeed(name, seed) }
+func Sum(name []byte) uint32 { return murmur3(name, seed) }
 
 // Affix chooses the part of a table name that is hashed, in bytes. Positive numbers ignore that much of the beginning
 // (Prefix) and end (Suffix) of the name, negative ones hash nothing but that. The zero value hashes the whole name.

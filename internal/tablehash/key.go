@@ -96,7 +96,7 @@ func AppendGroupID(dst []byte, id uint64) []byte {
 	return dst
 }
 
-// ErrKey: bytes that are not the encoding of a key of the given columns.
+// ErrKey means that bytes are not the encoding of a key of the given columns.
 var ErrKey = errors.New("malformed group key")
 
 // DecodeKey appends the values of an encoded key to the columns, one row each; it is the inverse of AppendKey. On an

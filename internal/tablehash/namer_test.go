@@ -143,8 +143,14 @@ func TestClaims(t *testing.T) {
 	t.Parallel()
 	var c Claims
 	a, b := []byte("a"), []byte("b")
-	if !c.Take("JFK", a) || !c.Take("JFK", a) || c.Take("JFK", b) || !c.Take("LGA", b) {
-		t.Error("a name has one group")
+	for i, step := range []struct {
+		name string
+		key  []byte
+		want bool
+	}{{"JFK", a, true}, {"JFK", a, true}, {"JFK", b, false}, {"LGA", b, true}} {
+		if c.Take(step.name, step.key) != step.want {
+			t.Errorf("step %d: %s for %s, want %v", i, step.name, step.key, step.want)
+		}
 	}
 	c.Release("JFK", b) // not b's to give
 	if c.Take("JFK", b) {
