@@ -9,6 +9,7 @@ const (
 	Core                        // pure: Step(event) → effects
 	Platform                    // errors, configuration, life cycle, telemetry
 	Generated                   // made from openapi/ or SQL
+	Seam                        // an interface that adapters fill and shells use
 	Adapter                     // hides one outside thing: Kafka, Postgres, the file system
 	Shell                       // goroutines and I/O around cores
 	HTTPAPI                     // handlers over an application layer
@@ -17,7 +18,7 @@ const (
 	TestOnly                    // support of tests; imported by tests only
 )
 
-var layerNames = map[Layer]string{Vocabulary: "vocabulary", Core: "core", Platform: "platform", Generated: "generated", Adapter: "adapter", Shell: "shell", HTTPAPI: "http api", Wiring: "wiring", Main: "main", TestOnly: "test only"}
+var layerNames = map[Layer]string{Vocabulary: "vocabulary", Core: "core", Platform: "platform", Generated: "generated", Seam: "seam", Adapter: "adapter", Shell: "shell", HTTPAPI: "http api", Wiring: "wiring", Main: "main", TestOnly: "test only"}
 
 func (l Layer) String() string { return layerNames[l] }
 
@@ -27,10 +28,11 @@ var below = map[Layer][]Layer{
 	Core:       {Vocabulary, Core},
 	Platform:   {Vocabulary, Platform},
 	Generated:  {Vocabulary, Generated},
-	Adapter:    {Vocabulary, Core, Platform, Generated},
-	Shell:      {Vocabulary, Core, Platform, Generated, Shell},
-	HTTPAPI:    {Vocabulary, Core, Platform, Generated, Shell},
-	Wiring:     {Vocabulary, Core, Platform, Generated, Adapter, Shell, HTTPAPI, Wiring},
-	Main:       {Vocabulary, Core, Platform, Generated, Adapter, Shell, HTTPAPI, Wiring, Main},
-	TestOnly:   {Vocabulary, Core, Platform, Generated, Adapter, Shell, HTTPAPI, Wiring, TestOnly},
+	Seam:       {Vocabulary, Core, Platform, Seam},
+	Adapter:    {Vocabulary, Core, Platform, Generated, Seam},
+	Shell:      {Vocabulary, Core, Platform, Generated, Seam, Shell},
+	HTTPAPI:    {Vocabulary, Core, Platform, Generated, Seam, Shell},
+	Wiring:     {Vocabulary, Core, Platform, Generated, Seam, Adapter, Shell, HTTPAPI, Wiring},
+	Main:       {Vocabulary, Core, Platform, Generated, Seam, Adapter, Shell, HTTPAPI, Wiring, Main},
+	TestOnly:   {Vocabulary, Core, Platform, Generated, Seam, Adapter, Shell, HTTPAPI, Wiring, Main, TestOnly},
 }

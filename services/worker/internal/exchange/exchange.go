@@ -17,9 +17,6 @@ type Peers interface {
 	Check(ctx context.Context, address string, c dispatch.Check) (dispatch.CheckAnswer, error)
 }
 
-// postDeadline bounds one credit message; the next one says everything again.
-const postDeadline = 2 * time.Second
-
 // sender names one of the node's sending tasks.
 type sender struct {
 	stream ident.StreamID
@@ -83,7 +80,7 @@ func (x *Exchange) Run(ctx context.Context) {
 }
 
 func (x *Exchange) post(ctx context.Context, m dispatch.CreditMessage) {
-	ctx, cancel := context.WithTimeout(ctx, postDeadline)
+	ctx, cancel := context.WithTimeout(ctx, dispatch.CreditDeadline)
 	defer cancel()
 	address, ok := x.address(m.To)
 	err := fmt.Errorf("node %s has no known address", m.To)

@@ -2,6 +2,7 @@ package task
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/pondage/pondage/internal/kafka"
 )
@@ -12,20 +13,24 @@ const chunkDepth = 2
 // inbox takes the chunks of a task's partitions, a bounded number of each: a port that is full has its partition left out
 // of the fetch.
 type inbox struct {
-	*mailbox[*kafka.Chunk]
-	queue []*kafka.Chunk // taken from the mailbox, not processed yet; the task's own
+	*mailbox[arrival]
+	queue []arrival // taken from the mailbox, not processed yet; the task's own
 }
 
-func newInbox() *inbox { return &inbox{mailbox: newMailbox[*kafka.Chunk]()} }
+// arrival is a chunk with the time at which the broker's answer came: what a partition's silence is measured by, however
+// long the chunk then waits.
+type arrival struct {
+	*kafka.Chunk
+	at time.Time
+}
+
+func newInbox() *inbox { return &inbox{mailbox: newMailbox[arrival]()} }
 
 // fill moves what has arrived into the queue.
 func (i *inbox) fill() { i.queue = append(i.queue, i.take()...) }
 
-// next takes the oldest chunk off the queue, nil when there is none.
-func (i *inbox) next() *kafka.Chunk {
-	if len(i.queue) == 0 {
-		return nil
-	}
+// next takes the oldest chunk off the queue, which is not empty.
+func (i *inbox) next() arrival {
 	c := i.queue[0]
 	i.queue = i.queue[:copy(i.queue, i.queue[1:])]
 	return c
@@ -34,8 +39,8 @@ func (i *inbox) next() *kafka.Chunk {
 // drain releases everything that waits.
 func (i *inbox) drain() {
 	i.fill()
-	for c := i.next(); c != nil; c = i.next() {
-		c.Release()
+	for len(i.queue) > 0 {
+		i.next().Release()
 	}
 }
 
@@ -50,7 +55,7 @@ func (i *inbox) port() *port { return &port{inbox: i} }
 // Offer implements kafka.Inbox; it never blocks.
 func (p *port) Offer(c *kafka.Chunk) bool {
 	n := p.waiting.Add(1)
-	p.inbox.put(c)
+	p.inbox.put(arrival{Chunk: c, at: time.Now()})
 	return n < chunkDepth
 }
 

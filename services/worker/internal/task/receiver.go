@@ -137,7 +137,7 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 }
 
 // take processes a chunk of the edge.
-func (r *Receiver) take(ctx context.Context, c *kafka.Chunk) error {
+func (r *Receiver) take(ctx context.Context, c arrival) error {
 	defer func() {
 		c.Release()
 		r.port.took()
@@ -146,20 +146,23 @@ func (r *Receiver) take(ctx context.Context, c *kafka.Chunk) error {
 	if c.Err != nil {
 		return r.lostEdge(c.Err)
 	}
-	if c.Next <= r.position {
+	if c.From != r.position {
 		return nil // fetched before a seek
 	}
 	var it kafka.Iterator
-	it.Reset(c)
+	it.Reset(c.Chunk)
+	r.position = c.Next
 	for it.Next() {
 		if err := r.record(ctx, &it.Record); err != nil {
 			return err
+		}
+		if r.position != c.Next {
+			break // a seek: what follows in this chunk is read again
 		}
 	}
 	if err := it.Err(); err != nil {
 		return r.corrupt(err)
 	}
-	r.position = c.Next
 	return r.operator.settle(output{r, ctx})
 }
 
@@ -177,12 +180,9 @@ func (r *Receiver) lostEdge(err error) error {
 
 // corrupt: a block that cannot be read is a reset of the stream, never a skip (DESIGN §4).
 func (r *Receiver) corrupt(err error) error {
-	r.needReset(dispatch.NeedReset{Stage: r.cfg.Self.Stage, Reason: reasonCorrupt, Detail: err.Error()})
+	r.needReset(dispatch.NeedReset{Stage: r.cfg.Self.Stage, Reason: dispatch.ReasonCorrupt, Detail: err.Error()})
 	return errStageOver
 }
-
-// reasonCorrupt is the reason of a reset that the shell finds itself: the cores never see the bytes.
-const reasonCorrupt dispatch.Reason = "corrupt_block"
 
 // record takes one message of the edge through the receiver's rules.
 func (r *Receiver) record(ctx context.Context, rec *kafka.Record) error {

@@ -109,7 +109,12 @@ func newShell(c Common) shell {
 }
 
 // mono is the task's monotonic clock.
-func (s *shell) mono() ident.MonoMs { return ident.MonoMs(time.Since(s.common.Started).Milliseconds()) }
+func (s *shell) mono() ident.MonoMs { return s.monoAt(time.Now()) }
+
+// monoAt is a time on the task's monotonic clock.
+func (s *shell) monoAt(t time.Time) ident.MonoMs {
+	return ident.MonoMs(t.Sub(s.common.Started).Milliseconds())
+}
 
 // Credited brings what a receiving node says of the task's destinations. From any goroutine.
 func (s *shell) Credited(c dispatch.Credited) { s.credits.put(c) }

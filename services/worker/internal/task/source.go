@@ -273,26 +273,26 @@ func (s *Source) add(ctx context.Context, sp SourcePartition) error {
 }
 
 // take processes a chunk, unless its partition waits for a floor: then it keeps it.
-func (s *Source) take(ctx context.Context, c *kafka.Chunk) error {
+func (s *Source) take(ctx context.Context, c arrival) error {
 	p := s.partitions[c.Partition]
 	if c.Err != nil {
 		return c.Err
 	}
 	if p.done {
-		s.give(p, c)
+		s.give(p, c.Chunk)
 		return nil
 	}
 	p.end = max(p.end, c.HighWatermark)
 	if p.waiting {
-		p.held = append(p.held, c)
+		p.held = append(p.held, c.Chunk)
 		return nil
 	}
-	err := s.obey(ctx, watermark.Fetched{Partition: c.Partition, Records: min(c.Size(), 1), Lag: lag(c), Now: s.mono()})
+	err := s.obey(ctx, watermark.Fetched{Partition: c.Partition, Records: min(c.Size(), 1), Lag: lag(c.Chunk), Now: s.monoAt(c.at)})
 	if err != nil || p.waiting {
-		p.held = append(p.held, c)
+		p.held = append(p.held, c.Chunk)
 		return err
 	}
-	return s.process(ctx, p, c)
+	return s.process(ctx, p, c.Chunk)
 }
 
 // lag says what lies behind a chunk that is not read yet.
