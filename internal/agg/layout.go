@@ -90,11 +90,11 @@ const cacheLineWords = 8
 func NewLayout(specs []Spec, args []block.Type) *Layout {
 	l := &Layout{specs: specs, byKey: make(map[key]accumulator)}
 	words := 1 // rows
-	need := func(k key, make func() accumulator) {
+	need := func(k key, build func() accumulator) {
 		if _, ok := l.byKey[k]; ok {
 			return
 		}
-		a := make()
+		a := build()
 		a.place(words)
 		words += a.words()
 		l.accs, l.byKey[k] = append(l.accs, a), a

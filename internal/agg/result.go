@@ -180,7 +180,11 @@ func divide(hi, lo float64, n int64) (q float64, ok bool) {
 		return 0, false
 	}
 	const relativeError = 0x1p-49
-	rest := (math.FMA(-q, d, s) + t) / d
+	remainder, lost := twoSum(math.FMA(-q, d, s), t)
+	rest := remainder / d
+	if lost == 0 && math.FMA(-rest, d, remainder) == 0 {
+		return q + rest, true // the quotient is q + rest exactly: so it may be half way between two doubles
+	}
 	low, high := q+rest*(1-relativeError), q+rest*(1+relativeError)
 	return low, low == high
 }

@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -97,7 +98,6 @@ func BenchmarkPreAggAdd(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
 			p, batches := c.preAgg(b), c.batches(1<<20)
-			b.ReportAllocs()
 			m := newMeter(b)
 			for m.ops < b.N {
 				m.start()
@@ -121,7 +121,6 @@ func BenchmarkPreAggFlush(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
 			p, batches := c.preAgg(b), c.batches(flushRows)
-			b.ReportAllocs()
 			m := newMeter(b)
 			for m.ops < b.N {
 				for _, r := range batches {
@@ -176,7 +175,6 @@ func BenchmarkStateMerge(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
 			in := c.partialsFor(b, 1<<20, 1<<17)
-			b.ReportAllocs()
 			m := newMeter(b)
 			for m.ops < b.N {
 				s := c.state(b)
@@ -201,7 +199,6 @@ func BenchmarkState(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
 			in := c.partialsFor(b, 1<<20, 1<<16)
-			b.ReportAllocs()
 			m := newMeter(b)
 			emit := func(e *Emission) { m.ops += e.Batch.Rows() }
 			for m.ops < b.N {
@@ -223,12 +220,14 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
-// meter measures CPU time, which a busy machine does not blur as it does wall time.
+// meter measures CPU time, which a busy machine does not blur as it does wall time, and allocations, of the part of a
+// benchmark between start and stop.
 type meter struct {
-	b     *testing.B
-	ops   int
-	began time.Duration
-	spent time.Duration
+	b       *testing.B
+	ops     int
+	began   time.Duration
+	spent   time.Duration
+	mallocs uint64
 }
 
 func newMeter(b *testing.B) *meter { return &meter{b: b} }
@@ -241,9 +240,23 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func (m *meter) start() { m.began = cpuTime() }
-func (m *meter) stop()  { m.spent += cpuTime() - m.began }
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+func (m *meter) start() {
+	m.mallocs -= mallocs()
+	m.began = cpuTime()
+}
+
+func (m *meter) stop() {
+	m.spent += cpuTime() - m.began
+	m.mallocs += mallocs()
+}
 
 func (m *meter) report() {
 	m.b.ReportMetric(float64(m.spent.Nanoseconds())/float64(m.ops), "cpu-ns/row")
+	m.b.ReportMetric(float64(m.mallocs)/float64(m.ops), "allocs/row")
 }
