@@ -36,34 +36,6 @@ type ColumnSpec struct {
 	Type string `json:"type"`
 }
 
-// Consumed defines model for Consumed.
-type Consumed struct {
-	// Downstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Downstream TaskName `json:"downstream"`
-
-	// MessageID Last one consumed.
-	//
-	// Examples: 9223372036854775807
-	MessageID Int64 `json:"message_id"`
-
-	// Stage A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Stage Int64 `json:"stage"`
-
-	// StreamID A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	StreamID Int64 `json:"stream_id"`
-
-	// Upstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Upstream TaskName `json:"upstream"`
-}
-
 // Counters Where the records went. accepted is the sum of the others.
 type Counters struct {
 	// Accepted A 64-bit signed integer in decimal.
@@ -97,18 +69,61 @@ type Counters struct {
 	NoWindow Int64 `json:"no_window"`
 }
 
-// Credits What the tasks of one node have consumed from the tasks of another, and what they have to say to them. Void unless
-// both places are right; an entry of another stage is ignored.
+// CreditEntry What a receiving task says to one of its upstreams.
+type CreditEntry struct {
+	// Consumed The last message processed, in order.
+	//
+	// Examples: 9223372036854775807
+	Consumed Int64 `json:"consumed"`
+
+	// Downstream The task that received.
+	//
+	// Examples: agg-3
+	Downstream TaskName `json:"downstream"`
+
+	// Notice refused, no_such_task or held; empty when there is none.
+	Notice string `json:"notice"`
+
+	// Question The latest question for a floor that is answered: an upstream that comes back from idleness asks it. 0 for none.
+	//
+	//
+	// Examples: 9223372036854775807
+	Question Int64 `json:"question"`
+
+	// Stage A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Stage Int64 `json:"stage"`
+
+	// StreamID A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	StreamID Int64 `json:"stream_id"`
+
+	// Upstream A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Upstream TaskName `json:"upstream"`
+
+	// Watermark The answer, where a question is answered.
+	Watermark Watermark `json:"watermark"`
+}
+
+// Credits What the tasks of one node have consumed from the tasks of another, and what else they have to say to them. Void
+// for any other node; an entry is void for any other stream, stage or place than its upstream's peer.
 type Credits struct {
-	Consumed []Consumed `json:"consumed"`
+	Entries []CreditEntry `json:"entries"`
 
 	// From A node in one of its instances.
-	From    Place    `json:"from"`
-	Notices []Notice `json:"notices"`
+	From Place `json:"from"`
 
-	// To A node in one of its instances.
-	To         Place             `json:"to"`
-	Watermarks []WatermarkAnswer `json:"watermarks"`
+	// Seq Counts the messages of a pair of nodes.
+	//
+	// Examples: 9223372036854775807
+	Seq Int64 `json:"seq"`
+
+	// To Names a node for as long as its data directory lives.
+	To NodeID `json:"to"`
 }
 
 // EventTimeField defines model for EventTimeField.
@@ -278,32 +293,6 @@ type NodeUpdate struct {
 	//
 	// Examples: agg-3
 	Task TaskName `json:"task"`
-}
-
-// Notice defines model for Notice.
-type Notice struct {
-	// Downstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Downstream TaskName `json:"downstream"`
-
-	// Kind refused, no_such_task or held.
-	Kind string `json:"kind"`
-
-	// Stage A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Stage Int64 `json:"stage"`
-
-	// StreamID A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	StreamID Int64 `json:"stream_id"`
-
-	// Upstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Upstream TaskName `json:"upstream"`
 }
 
 // NullableCause Why something failed, or null.
@@ -716,32 +705,6 @@ type Version struct {
 // Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
 type Watermark = scalar.Int64
 
-// WatermarkAnswer A windowed task's watermark, for an upstream that comes back from idleness and asks for its floor.
-type WatermarkAnswer struct {
-	// Downstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Downstream TaskName `json:"downstream"`
-
-	// Stage A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	Stage Int64 `json:"stage"`
-
-	// StreamID A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	StreamID Int64 `json:"stream_id"`
-
-	// Upstream A task within its stream, `<level>-<vgroup>`.
-	//
-	// Examples: agg-3
-	Upstream TaskName `json:"upstream"`
-
-	// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
-	Watermark Watermark `json:"watermark"`
-}
-
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -751,5 +714,11 @@ type IdempotencyKey = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
+// LastEventID defines model for LastEventID.
+type LastEventID = string
+
 // Limit defines model for Limit.
 type Limit = int32
+
+// ResultLimit defines model for ResultLimit.
+type ResultLimit = int32

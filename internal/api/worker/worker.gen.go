@@ -65,7 +65,13 @@ type ExplainedChannel struct {
 	// Examples: agg-3
 	Downstream externalRef0.TaskName `json:"downstream"`
 	Finished   bool                  `json:"finished"`
-	Idle       bool                  `json:"idle"`
+
+	// Holds The watermark of the downstream task waits for it.
+	Holds bool `json:"holds"`
+	Idle  bool `json:"idle"`
+
+	// Reason Why it is as it is: idle, finished, never spoke.
+	Reason string `json:"reason"`
 
 	// Upstream A task within its stream, `<level>-<vgroup>`.
 	//
@@ -78,9 +84,12 @@ type ExplainedChannel struct {
 type ExplainedPartition struct {
 	Finished bool       `json:"finished"`
 	Floor    *time.Time `json:"floor"`
-	Idle     bool       `json:"idle"`
 
-	// Lag A 64-bit signed integer in decimal.
+	// Holds The watermark of its task waits for it.
+	Holds bool `json:"holds"`
+	Idle  bool `json:"idle"`
+
+	// Lag Records that wait to be read.
 	//
 	// Examples: 9223372036854775807
 	Lag       externalRef0.Int64 `json:"lag"`
@@ -88,11 +97,6 @@ type ExplainedPartition struct {
 
 	// Reason Why it is as it is: open transaction, lag, idle, never spoke.
 	Reason string `json:"reason"`
-
-	// SilentMs A 64-bit signed integer in decimal.
-	//
-	// Examples: 9223372036854775807
-	SilentMs externalRef0.Int64 `json:"silent_ms"`
 
 	// Task A task within its stream, `<level>-<vgroup>`.
 	//
@@ -108,7 +112,7 @@ type ExplainedWindow struct {
 	Reason string    `json:"reason"`
 	Start  time.Time `json:"start"`
 
-	// State open, emitted, closed or empty.
+	// State open, emitted (and open still), closed or empty.
 	State string `json:"state"`
 }
 
@@ -129,7 +133,7 @@ type LiveEvent struct {
 	// Data A JSON object.
 	Data string `json:"data"`
 
-	// Event row, delete, committed or gap.
+	// Event stage, row or gap.
 	Event string  `json:"event"`
 	ID    *string `json:"id,omitempty"`
 }
@@ -193,6 +197,9 @@ type WindowExplanation struct {
 	Windows []ExplainedWindow `json:"windows"`
 }
 
+// Scope defines model for Scope.
+type Scope = string
+
 // Busy Every error answer (RFC 9457).
 type Busy = externalRef0.Problem
 
@@ -222,6 +229,9 @@ type ExplainWindowParams struct {
 
 	// Table Only what concerns this table.
 	Table *string `form:"table,omitempty" json:"table,omitempty"`
+
+	// PondageScope `node`: answer for this node alone and ask no other. Workers ask each other so.
+	PondageScope *Scope `json:"Pondage-Scope,omitempty"`
 }
 
 // ListLateRecordsParams defines parameters for ListLateRecords.
@@ -241,8 +251,8 @@ type GetResultsParams struct {
 	// Order Columns, each with an optional asc or desc: window_start desc, origin.
 	Order *string `form:"order,omitempty" json:"order,omitempty"`
 
-	// Limit Most items to answer.
-	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	// Limit Most rows to answer; 100 for a JSON page when it is not given, else all.
+	Limit *externalRef0.ResultLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` of the page before; opaque.
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -253,8 +263,11 @@ type GetLiveResultsParams struct {
 	// Filter A condition over the result columns, in the expression language of WHERE.
 	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
 
-	// LastEventID Go on after this event.
-	LastEventID *string `json:"Last-Event-ID,omitempty"`
+	// LastEventID Go on after the event with this id.
+	LastEventID *externalRef0.LastEventID `json:"Last-Event-ID,omitempty"`
+
+	// PondageScope `node`: answer for this node alone and ask no other. Workers ask each other so.
+	PondageScope *Scope `json:"Pondage-Scope,omitempty"`
 }
 
 // PostCreditsJSONRequestBody defines body for PostCredits for application/json ContentType.
@@ -373,8 +386,13 @@ type ClientInterface interface {
 
 	// IngestWithBody Send records
 	//
-	// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-	// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+	// is anything. Content-Encoding gzip and zstd are understood.
+	//
+	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+	// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -383,8 +401,13 @@ type ClientInterface interface {
 
 	// Ingest Send records
 	//
-	// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-	// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+	// is anything. Content-Encoding gzip and zstd are understood.
+	//
+	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+	// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -407,30 +430,51 @@ type ClientInterface interface {
 
 	// ListDeadLetters List records that were set aside
 	//
+	// In the order of their origin: topic, partition, offset. A record that was set aside several times, by a reset or by
+	// several streams, is listed once. The listing goes back as far as the newest 100,000 records of the topic.
+	//
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainWindow Why a window is not out yet
+	//
+	// The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
+	// their answers together; a note names those that did not answer.
 	//
 	// Corresponds with GET /v1/streams/{name}/explain-window (the `ExplainWindow` operationId).
 	ExplainWindow(ctx context.Context, name externalRef0.Name, params *ExplainWindowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListLateRecords List records that came too late
 	//
+	// In the order of their origin, as for dead letters.
+	//
 	// Corresponds with GET /v1/streams/{name}/late-records (the `ListLateRecords` operationId).
 	ListLateRecords(ctx context.Context, name externalRef0.Name, params *ListLateRecordsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetResults Read results
 	//
-	// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the rows if it is given.
+	// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the
+	// rows if it is given and cursor is refused. A stream that has not written a result yet has an empty one. An answer
+	// that cannot be completed breaks the connection instead of ending.
 	//
 	// Corresponds with GET /v1/streams/{name}/results (the `GetResults` operationId).
 	GetResults(ctx context.Context, name externalRef0.Name, params *GetResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetLiveResults Follow results
 	//
-	// Events are `row` (data: the row and `cp`), `delete` (data: the natural key), `committed` (data: `cp`) and, when the reader was too slow, `gap`.
-	// `Last-Event-ID` goes on after that event while it is still kept.
+	// Server-sent events, each with the id that goes on behind it:
+	//
+	// - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
+	// - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
+	//   form of the results.
+	// - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
+	//   when the number is not known (the id was one of another stage).
+	//
+	// A comment comes every 15 s while there is nothing to tell. Without Last-Event-ID the results from now on are told.
+	//
+	// The tasks of a stream may run on several workers: the one that is asked asks the others the same, with
+	// `Pondage-Scope: node`, and puts their answers together. A node that does not answer is asked again from the last
+	// id on, so that nothing is left out in silence.
 	//
 	// Corresponds with GET /v1/streams/{name}/results/live (the `GetLiveResults` operationId).
 	GetLiveResults(ctx context.Context, name externalRef0.Name, params *GetLiveResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -511,8 +555,13 @@ func (c *Client) PostHandshake(ctx context.Context, body PostHandshakeJSONReques
 
 // IngestWithBody Send records
 //
-// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+// is anything. Content-Encoding gzip and zstd are understood.
+//
+// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -531,8 +580,13 @@ func (c *Client) IngestWithBody(ctx context.Context, source externalRef0.Name, p
 
 // Ingest Send records
 //
-// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+// is anything. Content-Encoding gzip and zstd are understood.
+//
+// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -585,6 +639,9 @@ func (c *Client) PostOrders(ctx context.Context, body PostOrdersJSONRequestBody,
 
 // ListDeadLetters List records that were set aside
 //
+// In the order of their origin: topic, partition, offset. A record that was set aside several times, by a reset or by
+// several streams, is listed once. The listing goes back as far as the newest 100,000 records of the topic.
+//
 // Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 func (c *Client) ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDeadLettersRequest(c.Server, name, params)
@@ -599,6 +656,9 @@ func (c *Client) ListDeadLetters(ctx context.Context, name externalRef0.Name, pa
 }
 
 // ExplainWindow Why a window is not out yet
+//
+// The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
+// their answers together; a note names those that did not answer.
 //
 // Corresponds with GET /v1/streams/{name}/explain-window (the `ExplainWindow` operationId).
 func (c *Client) ExplainWindow(ctx context.Context, name externalRef0.Name, params *ExplainWindowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -615,6 +675,8 @@ func (c *Client) ExplainWindow(ctx context.Context, name externalRef0.Name, para
 
 // ListLateRecords List records that came too late
 //
+// In the order of their origin, as for dead letters.
+//
 // Corresponds with GET /v1/streams/{name}/late-records (the `ListLateRecords` operationId).
 func (c *Client) ListLateRecords(ctx context.Context, name externalRef0.Name, params *ListLateRecordsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListLateRecordsRequest(c.Server, name, params)
@@ -630,7 +692,9 @@ func (c *Client) ListLateRecords(ctx context.Context, name externalRef0.Name, pa
 
 // GetResults Read results
 //
-// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the rows if it is given.
+// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the
+// rows if it is given and cursor is refused. A stream that has not written a result yet has an empty one. An answer
+// that cannot be completed breaks the connection instead of ending.
 //
 // Corresponds with GET /v1/streams/{name}/results (the `GetResults` operationId).
 func (c *Client) GetResults(ctx context.Context, name externalRef0.Name, params *GetResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -647,8 +711,19 @@ func (c *Client) GetResults(ctx context.Context, name externalRef0.Name, params 
 
 // GetLiveResults Follow results
 //
-// Events are `row` (data: the row and `cp`), `delete` (data: the natural key), `committed` (data: `cp`) and, when the reader was too slow, `gap`.
-// `Last-Event-ID` goes on after that event while it is still kept.
+// Server-sent events, each with the id that goes on behind it:
+//
+//   - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
+//   - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
+//     form of the results.
+//   - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
+//     when the number is not known (the id was one of another stage).
+//
+// A comment comes every 15 s while there is nothing to tell. Without Last-Event-ID the results from now on are told.
+//
+// The tasks of a stream may run on several workers: the one that is asked asks the others the same, with
+// `Pondage-Scope: node`, and puts their answers together. A node that does not answer is asked again from the last
+// id on, so that nothing is left out in silence.
 //
 // Corresponds with GET /v1/streams/{name}/results/live (the `GetLiveResults` operationId).
 func (c *Client) GetLiveResults(ctx context.Context, name externalRef0.Name, params *GetLiveResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -1003,6 +1078,21 @@ func NewExplainWindowRequest(server string, name externalRef0.Name, params *Expl
 		return nil, err
 	}
 
+	if params != nil {
+
+		if params.PondageScope != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Pondage-Scope", *params.PondageScope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pondage-Scope", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
@@ -1247,6 +1337,17 @@ func NewGetLiveResultsRequest(server string, name externalRef0.Name, params *Get
 			req.Header.Set("Last-Event-ID", headerParam0)
 		}
 
+		if params.PondageScope != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Pondage-Scope", *params.PondageScope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Pondage-Scope", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -1353,8 +1454,13 @@ type ClientWithResponsesInterface interface {
 
 	// IngestWithBodyWithResponse Send records
 	//
-	// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-	// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+	// is anything. Content-Encoding gzip and zstd are understood.
+	//
+	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+	// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1363,8 +1469,13 @@ type ClientWithResponsesInterface interface {
 
 	// IngestWithResponse Send records
 	//
-	// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-	// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+	// is anything. Content-Encoding gzip and zstd are understood.
+	//
+	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+	// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -1387,12 +1498,18 @@ type ClientWithResponsesInterface interface {
 
 	// ListDeadLettersWithResponse List records that were set aside
 	//
+	// In the order of their origin: topic, partition, offset. A record that was set aside several times, by a reset or by
+	// several streams, is listed once. The listing goes back as far as the newest 100,000 records of the topic.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error)
 
 	// ExplainWindowWithResponse Why a window is not out yet
+	//
+	// The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
+	// their answers together; a note names those that did not answer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1401,6 +1518,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListLateRecordsWithResponse List records that came too late
 	//
+	// In the order of their origin, as for dead letters.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/streams/{name}/late-records (the `ListLateRecords` operationId).
@@ -1408,7 +1527,9 @@ type ClientWithResponsesInterface interface {
 
 	// GetResultsWithResponse Read results
 	//
-	// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the rows if it is given.
+	// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the
+	// rows if it is given and cursor is refused. A stream that has not written a result yet has an empty one. An answer
+	// that cannot be completed breaks the connection instead of ending.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1417,8 +1538,19 @@ type ClientWithResponsesInterface interface {
 
 	// GetLiveResultsWithResponse Follow results
 	//
-	// Events are `row` (data: the row and `cp`), `delete` (data: the natural key), `committed` (data: `cp`) and, when the reader was too slow, `gap`.
-	// `Last-Event-ID` goes on after that event while it is still kept.
+	// Server-sent events, each with the id that goes on behind it:
+	//
+	// - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
+	// - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
+	//   form of the results.
+	// - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
+	//   when the number is not known (the id was one of another stage).
+	//
+	// A comment comes every 15 s while there is nothing to tell. Without Last-Event-ID the results from now on are told.
+	//
+	// The tasks of a stream may run on several workers: the one that is asked asks the others the same, with
+	// `Pondage-Scope: node`, and puts their answers together. A node that does not answer is asked again from the last
+	// id on, so that nothing is left out in silence.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -1981,8 +2113,13 @@ func (c *ClientWithResponses) PostHandshakeWithResponse(ctx context.Context, bod
 
 // IngestWithBodyWithResponse Send records
 //
-// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+// is anything. Content-Encoding gzip and zstd are understood.
+//
+// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -1997,8 +2134,13 @@ func (c *ClientWithResponses) IngestWithBodyWithResponse(ctx context.Context, so
 
 // IngestWithResponse Send records
 //
-// Not decoded here: each line or array element is a record as it is, keyed by its table name where that can be found.
-// Content-Encoding gzip and zstd are understood. With an Idempotency-Key, each record carries it and its index as header `ik`, and source tasks drop repeats.
+// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
+// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
+// is anything. Content-Encoding gzip and zstd are understood.
+//
+// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
+// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
+// and its index as header `ik`, and source tasks drop repeats within the source's `dedup_window`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -2039,6 +2181,9 @@ func (c *ClientWithResponses) PostOrdersWithResponse(ctx context.Context, body P
 
 // ListDeadLettersWithResponse List records that were set aside
 //
+// In the order of their origin: topic, partition, offset. A record that was set aside several times, by a reset or by
+// several streams, is listed once. The listing goes back as far as the newest 100,000 records of the topic.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
@@ -2051,6 +2196,9 @@ func (c *ClientWithResponses) ListDeadLettersWithResponse(ctx context.Context, n
 }
 
 // ExplainWindowWithResponse Why a window is not out yet
+//
+// The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
+// their answers together; a note names those that did not answer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2065,6 +2213,8 @@ func (c *ClientWithResponses) ExplainWindowWithResponse(ctx context.Context, nam
 
 // ListLateRecordsWithResponse List records that came too late
 //
+// In the order of their origin, as for dead letters.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/streams/{name}/late-records (the `ListLateRecords` operationId).
@@ -2078,7 +2228,9 @@ func (c *ClientWithResponses) ListLateRecordsWithResponse(ctx context.Context, n
 
 // GetResultsWithResponse Read results
 //
-// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the rows if it is given.
+// Which form is answered goes by Accept. limit and cursor belong to the JSON form; with the others, limit bounds the
+// rows if it is given and cursor is refused. A stream that has not written a result yet has an empty one. An answer
+// that cannot be completed breaks the connection instead of ending.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2093,8 +2245,19 @@ func (c *ClientWithResponses) GetResultsWithResponse(ctx context.Context, name e
 
 // GetLiveResultsWithResponse Follow results
 //
-// Events are `row` (data: the row and `cp`), `delete` (data: the natural key), `committed` (data: `cp`) and, when the reader was too slow, `gap`.
-// `Last-Event-ID` goes on after that event while it is still kept.
+// Server-sent events, each with the id that goes on behind it:
+//
+//   - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
+//   - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
+//     form of the results.
+//   - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
+//     when the number is not known (the id was one of another stage).
+//
+// A comment comes every 15 s while there is nothing to tell. Without Last-Event-ID the results from now on are told.
+//
+// The tasks of a stream may run on several workers: the one that is asked asks the others the same, with
+// `Pondage-Scope: node`, and puts their answers together. A node that does not answer is asked again from the last
+// id on, so that nothing is left out in silence.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -2777,6 +2940,27 @@ func (siw *ServerInterfaceWrapper) ExplainWindow(w http.ResponseWriter, r *http.
 		return
 	}
 
+	headers := r.Header
+
+	// ------------- Optional header parameter "Pondage-Scope" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pondage-Scope")]; found {
+		var PondageScope Scope
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Pondage-Scope", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pondage-Scope", valueList[0], &PondageScope, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Pondage-Scope", Err: err})
+			return
+		}
+
+		params.PondageScope = &PondageScope
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ExplainWindow(w, r, name, params)
 	}))
@@ -2959,7 +3143,7 @@ func (siw *ServerInterfaceWrapper) GetLiveResults(w http.ResponseWriter, r *http
 
 	// ------------- Optional header parameter "Last-Event-ID" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
-		var LastEventID string
+		var LastEventID externalRef0.LastEventID
 		n := len(valueList)
 		if n != 1 {
 			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
@@ -2973,6 +3157,25 @@ func (siw *ServerInterfaceWrapper) GetLiveResults(w http.ResponseWriter, r *http
 		}
 
 		params.LastEventID = &LastEventID
+
+	}
+
+	// ------------- Optional header parameter "Pondage-Scope" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Pondage-Scope")]; found {
+		var PondageScope Scope
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Pondage-Scope", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Pondage-Scope", valueList[0], &PondageScope, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Pondage-Scope", Err: err})
+			return
+		}
+
+		params.PondageScope = &PondageScope
 
 	}
 
