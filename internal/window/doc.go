@@ -3,7 +3,8 @@
 //
 // It owns: Windows, the one function that names windows and panes, with calendar arithmetic; PreAgg (source side);
 // State (aggregating side). It does not own: which rows are late (package watermark decides, with Windows.LastEnd),
-// the accumulators (package agg), blocks and their numbers, watermarks, sinks. It imports agg beside the vocabulary.
+// the accumulators (package agg), blocks and their numbers, watermarks, sinks. It imports agg and tablehash (the canonical
+// key) beside the vocabulary.
 //
 // # Panes
 //

@@ -192,3 +192,30 @@ func TestForeignBatchesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestT06_OneRowIsJudgedAlone: of four rows of a batch, one counts in fewer windows than its neighbours; every order and
+// every cut into batches gives the same result.
+func TestT06_OneRowIsJudgedAlone(t *testing.T) {
+	t.Parallel()
+	spec := testSpecs["sliding"]
+	rows := []row{
+		{key: "a", ts: 15, openFrom: 21, x: 1, offset: 1}, // its windows that end at 16, 18, 20 are closed
+		{key: "a", ts: 15, openFrom: fromAll, x: 2, offset: 2},
+		{key: "a", ts: 22, openFrom: 21, x: 4, offset: 3},
+		{key: "b", ts: 15, openFrom: fromAll, x: 8, offset: 4},
+	}
+	want := modelResults(t, spec, rows)
+	rapid.Check(t, func(t *rapid.T) {
+		source, state := preAgg(t, spec), newTestState(t, spec, EmitOnClose, 0)
+		for _, r := range rapid.Permutation(rows).Draw(t, "order") {
+			source.Add(columnsOf([]row{r}))
+			if rapid.Bool().Draw(t, "flush") {
+				flushInto(t, source, state)
+			}
+		}
+		flushInto(t, source, state)
+		got := results{}
+		state.Advance(ident.WatermarkEnd, func(e *Emission) { got.take(t, e) })
+		got.equal(t, want)
+	})
+}
