@@ -208,7 +208,7 @@ type Principal struct {
 type ResultColumn struct {
 	Name string `json:"name"`
 
-	// Role group_key, window_key or value.
+	// Role group, window, origin or value; all but value belong to the natural key.
 	Role string `json:"role,omitempty"`
 	Type string `json:"type"`
 }

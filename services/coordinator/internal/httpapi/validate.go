@@ -81,7 +81,9 @@ func (h *handler) ValidateSource(_ context.Context, r api.ValidateSourceRequestO
 	var err error
 	if r.Body.Sample != nil {
 		var notes []string
-		answer.Spec, notes, err = h.Language.Infer([]byte(*r.Body.Sample))
+		if answer.Spec, notes, err = h.Language.Infer([]byte(*r.Body.Sample)); err == nil {
+			_, err = h.Language.Source(answer.Spec) // what the sample could not tell is said like any fault
+		}
 		answer.Notes = convert(notes, same)
 	} else {
 		answer.Spec, err = h.Language.Source(r.Body.Spec)

@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -101,13 +102,13 @@ func (s Stream) Spec() []byte { return s.plan.Stream.Canonical() }
 // Target is a table or topic that results are written to.
 type Target struct{ Name, Delivery string }
 
-// Postgres returns the Postgres target, if there is one.
+// Postgres returns the Postgres target, if there is one; unsaid deliveries are those of DESIGN §9.
 func (s Stream) Postgres() (Target, bool) {
 	out := s.plan.Stream.Outputs.Postgres
 	if out == nil {
 		return Target{}, false
 	}
-	return Target{out.Table, string(out.Delivery)}, true
+	return Target{out.Table, string(cmp.Or(out.Delivery, spec.DeliveryUpsert))}, true
 }
 
 // Kafka returns the Kafka target, if there is one.
@@ -116,7 +117,7 @@ func (s Stream) Kafka() (Target, bool) {
 	if out == nil {
 		return Target{}, false
 	}
-	return Target{out.Topic, string(out.Delivery)}, true
+	return Target{out.Topic, string(cmp.Or(out.Delivery, spec.DeliveryAtLeastOnce))}, true
 }
 
 // Graph is the tasks of a stream and how they are connected.
