@@ -105,6 +105,30 @@ func TestBatchLargerThanTheLimitStillArrives(t *testing.T) {
 	}
 }
 
+// A request has room for one partition: one that is far behind must not keep the others out.
+func TestPartitionThatGotNothingIsNextToBeFirst(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("t", 2)
+	value := strings.Repeat("x", 1000)
+	const behind = 200
+	q := b.queue("t", kafka.QueueOptions{MaxBatchBytes: 1})
+	for range behind {
+		if err := q.Push(kafka.Message{Value: []byte(value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.flush(q)
+	b.write("t", 1, "waiting")
+	f := b.fetcher(kafka.FetcherConfig{RequestBytes: 1000})
+	far := b.subscribe(f, kafka.SubscribeSpec{Topic: "t", Partition: 0, MaxBytes: 1000}, behind+1)
+	near := b.subscribe(f, kafka.SubscribeSpec{Topic: "t", Partition: 1, MaxBytes: 1000}, 4)
+	near.values(1)
+	if n := len(far.chunks); n > behind/2 {
+		t.Fatalf("the other partition came after %d of %d chunks", n, behind)
+	}
+}
+
 func TestMemoryStaysWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -22,6 +22,7 @@ type fetchPart struct {
 	epoch     int32 // leader epoch known here: a broker with another one refuses
 	from      ident.NextOffset
 	maxBytes  int
+	answered  bool // set once the answer has it
 }
 
 // fetchAnswer is what a broker says about one partition, before its record batches.

@@ -210,7 +210,23 @@ func (l *lane) fetch(maxWait time.Duration) error {
 	if err == nil {
 		err = kerr.ErrorForCode(code)
 	}
-	return classify("fetch", "", NoPartition, err)
+	if err != nil {
+		return classify("fetch", "", NoPartition, err)
+	}
+	if l.first == nil {
+		l.first = l.leftOut()
+	}
+	return nil
+}
+
+// leftOut returns the first subscription that the answer says nothing about: some brokers end it where it is full.
+func (l *lane) leftOut() *Subscription {
+	for i := range l.parts {
+		if !l.parts[i].answered {
+			return l.asked[i]
+		}
+	}
+	return nil
 }
 
 func (l *lane) connect() error {
@@ -237,6 +253,7 @@ func (l *lane) answer(w *wireReader, a *fetchAnswer, cursor int) int {
 		return cursor
 	}
 	s := l.asked[i]
+	l.parts[i].answered = true
 	if a.code != 0 {
 		w.skip(a.size)
 		l.refused(s, kerr.ErrorForCode(a.code))
