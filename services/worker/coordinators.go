@@ -25,7 +25,7 @@ func newCoordinators(urls []string, client *http.Client) *coordinators {
 // Register implements node.Coordinator.
 func (c *coordinators) Register(ctx context.Context, r common.Registration) (common.RegistrationAnswer, error) {
 	return call(ctx, c, func(api *coordinator.ClientWithResponses) (*common.RegistrationAnswer, int, error) {
-		answer, err := api.RegisterNodeWithResponse(ctx, &coordinator.RegisterNodeParams{}, r)
+		answer, err := api.RegisterNodeWithResponse(ctx, r)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -36,7 +36,7 @@ func (c *coordinators) Register(ctx context.Context, r common.Registration) (com
 // Heartbeat implements node.Coordinator.
 func (c *coordinators) Heartbeat(ctx context.Context, b common.Heartbeat) (common.HeartbeatAnswer, error) {
 	return call(ctx, c, func(api *coordinator.ClientWithResponses) (*common.HeartbeatAnswer, int, error) {
-		answer, err := api.PostHeartbeatWithResponse(ctx, &coordinator.PostHeartbeatParams{}, b)
+		answer, err := api.PostHeartbeatWithResponse(ctx, b)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -502,13 +502,16 @@ func (s *Source) resume(ctx context.Context, p *partition) error {
 	return nil
 }
 
-// stamp gives the flush's messages their watermark and hands them to the sender.
+// stamp gives the flush's messages their watermark and hands them to the sender. Of several blocks for one destination
+// only the last one carries it: the rows of the others would come behind the watermark that closes their windows.
 func (s *Source) stamp(ctx context.Context, w ident.EventMs) error {
 	if len(s.messages) == 0 {
 		return nil
 	}
 	for i := range s.messages {
-		s.messages[i].Watermark = w
+		if i+1 == len(s.messages) || s.messages[i+1].To != s.messages[i].To {
+			s.messages[i].Watermark = w
+		}
 	}
 	messages := s.messages
 	s.messages = s.messages[:0]
