@@ -44,7 +44,7 @@ type Machine struct {
 	known bool         // seen is set
 }
 
-// Event is something that happened; times are of this process's monotonic clock.
+// Event is something that happened; times are of this process's monotonic clock and above zero.
 type Event interface{ event() }
 
 // Tick is time going on.
