@@ -104,7 +104,8 @@ func TestDefaultsAreValidOnceTheDatabaseIsNamed(t *testing.T) {
 	for _, url := range []*string{&coordinator.Postgres.URL, &worker.Postgres.URL, &node.Postgres.URL} {
 		*url = "postgres://pondage@localhost/pondage"
 	}
-	for _, r := range []Role{&coordinator, &worker, &snapshotter, &node, &broker, &dev} {
+	client, doctor := DefaultClient(), DefaultDoctor()
+	for _, r := range []Role{&coordinator, &worker, &snapshotter, &node, &broker, &dev, &client, &doctor} {
 		if err := Validate(r); err != nil {
 			t.Errorf("%T: %v", r, err)
 		}

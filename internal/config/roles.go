@@ -108,6 +108,26 @@ type Dev struct {
 	Telemetry Telemetry `key:"telemetry"`
 }
 
+// Client configures the commands that talk to a coordinator.
+type Client struct {
+	// Base URL of the coordinator, http://host:port.
+	API string `key:"api"`
+	// Bearer token to show, {from: env|file, name: …}.
+	Token Secret `key:"token"`
+}
+
+// Doctor configures `pondage doctor`. What is not named is looked for where `pondage dev` has it.
+type Doctor struct {
+	// The coordinator.
+	Client `key:",inline"`
+	// Directory whose disk is looked at.
+	DataDir string `key:"data_dir"`
+	// The brokers with sources, edges and outputs.
+	Kafka Kafka `key:"kafka"`
+	// The metastore or the database of results.
+	Postgres Postgres `key:"postgres"`
+}
+
 // Ports of the services where none is given; unassigned by IANA and next to each other.
 const (
 	portCoordinator = "127.0.0.1:7420"
@@ -166,6 +186,14 @@ func DefaultDev() Dev {
 	d.Security.Auth = AuthOff
 	d.Log.Format = LogText
 	return d
+}
+
+// DefaultClient returns the defaults of the commands.
+func DefaultClient() Client { return Client{API: "http://" + portCoordinator} }
+
+// DefaultDoctor returns the defaults of the role.
+func DefaultDoctor() Doctor {
+	return Doctor{Client: DefaultClient(), DataDir: DefaultDev().DataDir, Postgres: defaultPostgres()}
 }
 
 func defaultPostgres() Postgres {

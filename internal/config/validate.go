@@ -71,3 +71,12 @@ func (r *Dev) validate(c *check) {
 	c.log(r.Log)
 	c.telemetry(r.Telemetry)
 }
+
+func (r *Client) validate(c *check) { c.baseURL("api", r.API) }
+
+func (r *Doctor) validate(c *check) {
+	r.Client.validate(c)
+	c.dataDir(r.DataDir)
+	c.postgres(r.Postgres, optional)
+	c.kafka(r.Kafka, optional)
+}
