@@ -79,6 +79,9 @@ func (s *Server) principal(r *http.Request, needed string) (Principal, error) {
 	if s.config.Authenticate == nil {
 		return Principal{Role: RoleAdmin}, nil
 	}
+	if s.verifier != nil && r.Header.Get(headerSignature) != "" {
+		return s.service(r, needed)
+	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
 		return Principal{}, problem.New(problem.CodeUnauthenticated, "the request has no bearer token")
@@ -87,10 +90,24 @@ func (s *Server) principal(r *http.Request, needed string) (Principal, error) {
 	if err != nil {
 		return Principal{}, err
 	}
+	return p, permit(r, p, needed)
+}
+
+func permit(r *http.Request, p Principal, needed string) error {
 	if want, ok := ParseRole(needed); !ok || p.Role < want {
-		return p, problem.New(problem.CodeForbidden, "%s needs the role %s; %s has %s", requestOf(r.Context()).op.ID, needed, p.Name, p.Role)
+		return problem.New(problem.CodeForbidden, "%s needs the role %s; %s has %s", requestOf(r.Context()).op.ID, needed, p.Name, p.Role)
 	}
-	return p, nil
+	return nil
+}
+
+// service lets a service of the cluster read what a viewer may: a worker asks the coordinator what a name means, and
+// other workers for their part of an answer.
+func (s *Server) service(r *http.Request, needed string) (Principal, error) {
+	if err := s.verify(r, requestOf(r.Context()).op); err != nil {
+		return Principal{}, err
+	}
+	p := Principal{Name: "a service of the cluster", Role: RoleViewer}
+	return p, permit(r, p, needed)
 }
 
 // verify checks the signature of a call between services. The body is part of it and so has to be read first; it is put

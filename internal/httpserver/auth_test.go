@@ -192,3 +192,28 @@ func TestTheListenerServesAndEnds(t *testing.T) {
 		t.Errorf("%s, %v", service.State(), err)
 	}
 }
+
+func TestAServiceOfTheClusterReadsWhatAViewerMay(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, func(c *Config) { c.Authenticate, c.ClusterSecret = noToken, []byte("secret") })
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	for _, c := range []struct {
+		method, secret string
+		status         int
+	}{{"GET", "secret", 200}, {"GET", "other", 401}, {"GET", "", 401}, {"PUT", "secret", 403}} {
+		client := &http.Client{Transport: &Signer{Secret: []byte(c.secret)}}
+		r, err := http.NewRequestWithContext(t.Context(), c.method, server.URL+"/v1/things/a", strings.NewReader(`{"n":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != c.status {
+			t.Errorf("%s signed by %q: status %d, want %d", c.method, c.secret, answer.StatusCode, c.status)
+		}
+	}
+}

@@ -114,6 +114,8 @@ const (
 	CodeNameMismatch Code = "name_mismatch"
 	// CodeNeedsWindow: A member or column has a meaning only with a window.
 	CodeNeedsWindow Code = "needs_window"
+	// CodeNoCoordinator: A worker cannot ask any coordinator about a name that it does not know.
+	CodeNoCoordinator Code = "no_coordinator"
 	// CodeNoWorker: No worker can answer now.
 	CodeNoWorker Code = "no_worker"
 	// CodeNodeBack: A suspect node beats again.
@@ -144,6 +146,8 @@ const (
 	CodeNotSupportedYet Code = "not_supported_yet"
 	// CodeNumericOverflow: An aggregate's result does not fit its type.
 	CodeNumericOverflow Code = "numeric_overflow"
+	// CodeOrdersRefused: A worker does not take orders that are not for it or of an old term.
+	CodeOrdersRefused Code = "orders_refused"
 	// CodeOtherCluster: The node belongs to another cluster.
 	CodeOtherCluster Code = "other_cluster"
 	// CodeOutOfRange: A value is outside of what its type or member takes.
@@ -162,6 +166,8 @@ const (
 	CodeRequestInProgress Code = "request_in_progress"
 	// CodeResetAsked: A user or an upstream asked for a reset.
 	CodeResetAsked Code = "reset_asked"
+	// CodeResultsOff: The stream keeps no results that could be read.
+	CodeResultsOff Code = "results_off"
 	// CodeRowTooLarge: A single row is larger than a block may be.
 	CodeRowTooLarge Code = "row_too_large"
 	// CodeSecretInSpec: A secret stands in a spec.
@@ -316,6 +322,7 @@ var catalogue = map[Code]Entry{
 	CodeMissingTime:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no event time where the source says", Remedy: "Check `event_time` of the source."},
 	CodeNameMismatch:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The name in the document is not the one in the path", Remedy: "Make them equal, or leave it out of the document."},
 	CodeNeedsWindow:                {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member or column has a meaning only with a window", Remedy: "Add a window, or leave it out."},
+	CodeNoCoordinator:              {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A worker cannot ask any coordinator about a name that it does not know", Remedy: "Check that a coordinator runs and that the worker's coordinators name it; /readyz of the worker has the cause."},
 	CodeNoWorker:                   {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No worker can answer now", Remedy: "Start one, or wait until it has registered; GET /v1/nodes lists them."},
 	CodeNodeBack:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A suspect node beats again", Remedy: "Nothing."},
 	CodeNodeLeft:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A node said that it closes", Remedy: "Nothing."},
@@ -331,6 +338,7 @@ var catalogue = map[Code]Entry{
 	CodeNotLeader:                  {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No coordinator leads at the moment", Remedy: "Try again in a few seconds."},
 	CodeNotSupportedYet:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "This version does not have the feature", Remedy: "See the documentation for what is supported."},
 	CodeNumericOverflow:            {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An aggregate's result does not fit its type", Remedy: "Cast its argument to a wider type."},
+	CodeOrdersRefused:              {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A worker does not take orders that are not for it or of an old term", Remedy: "Nothing: the coordinator that leads brings the right ones with the next beat."},
 	CodeOtherCluster:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The node belongs to another cluster", Remedy: "Check the addresses, or give it an empty data directory."},
 	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
 	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
@@ -340,6 +348,7 @@ var catalogue = map[Code]Entry{
 	CodeRecordTooLarge:             {Kinds: KindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
 	CodeRequestInProgress:          {Kinds: KindRequest, Status: 409, Retryable: true, Title: "A request with this Idempotency-Key is still running", Remedy: "Repeat it a moment later."},
 	CodeResetAsked:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
+	CodeResultsOff:                 {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The stream keeps no results that could be read", Remedy: "Give it a Postgres output, or leave results.retain out; live results and the Kafka output are there all the same."},
 	CodeRowTooLarge:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A single row is larger than a block may be", Remedy: "Select less of it."},
 	CodeSecretInSpec:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
 	CodeSinkUnreachable:            {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
