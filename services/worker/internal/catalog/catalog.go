@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,6 +78,9 @@ func (c *Catalog) Source(ctx context.Context, name string) (*spec.Source, error)
 		src, err := spec.ParseSource(doc)
 		if err != nil {
 			return nil, fmt.Errorf("source %s as the coordinator has it: %w", name, hidden(err))
+		}
+		if before, ok := c.sources.known(name); ok && bytes.Equal(before.value.Canonical(), src.Canonical()) {
+			return before.value, nil
 		}
 		return src, nil
 	})
