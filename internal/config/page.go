@@ -40,7 +40,8 @@ func Page() string {
 }
 
 func (k key) pageDefault(role string) string {
-	if text, ok := machineDependent[k.path]; ok && !(k.path == "memory" && role == "dev") {
+	fixed := k.path == "memory" && role == "dev"
+	if text, ok := machineDependent[k.path]; ok && !fixed {
 		return text
 	}
 	if text := k.text(); text != "" {

@@ -49,10 +49,10 @@ func TestTokensDecideWhatMayBeDone(t *testing.T) {
 func TestAWorkerAsksForATokenOnce(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
-	auth := Remember(func(_ context.Context, token string) (Principal, error) {
+	auth := Remember(func(ctx context.Context, token string) (Principal, error) {
 		asked.Add(1)
 		if token != "good" {
-			return noToken(nil, token)
+			return noToken(ctx, token)
 		}
 		return Principal{"u", RoleEditor}, nil
 	})

@@ -83,7 +83,7 @@ func TestT61_TimesAreStrict(t *testing.T) {
 func TestAMisspeltMemberHasAHint(t *testing.T) {
 	t.Parallel()
 	s := schemaOf(t, `{"type":"object","additionalProperties":false,"properties":{"statement":{"type":"string"}}}`)
-	if f := s.Check("", map[string]any{"statment": "x"}); len(f) != 1 || f[0].Hint != "did you mean statement?" {
+	if f := s.Check("", map[string]any{"state_ment": "x"}); len(f) != 1 || f[0].Hint != "did you mean statement?" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -45,7 +45,8 @@ func TestErrorsOfControlBecomeProblems(t *testing.T) {
 		if w.Code != c.status || d.Code != c.code || d.TraceID == "" || strings.Contains(w.Body.String(), "password") {
 			t.Errorf("%v: status %d, %+v", c.err, w.Code, d)
 		}
-		if e, ok := c.err.(*control.Error); ok && e.Retryable && (!d.Retryable || w.Header().Get("Retry-After") == "") {
+		var e *control.Error
+		if errors.As(c.err, &e) && e.Retryable && (!d.Retryable || w.Header().Get("Retry-After") == "") {
 			t.Errorf("%v: not said to be retryable: %v", c.err, w.Header())
 		}
 	}
