@@ -177,7 +177,7 @@ type HandshakeAnswer struct {
 	// From A node in one of its instances.
 	From Place `json:"from"`
 
-	// Stage The receiver's stage of the stream; 0 when it has none.
+	// Stage Of the call.
 	//
 	// Examples: 9223372036854775807
 	Stage Int64 `json:"stage"`
