@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/plan"
+	"github.com/pondage/pondage/internal/rowjson"
+	"github.com/pondage/pondage/internal/spec"
+	"github.com/pondage/pondage/internal/window"
+)
+
+// aggregate is the operator of an aggregating task.
+type aggregate struct {
+	state     window.Operator
+	projector *plan.Projector
+	scratch   block.Batch
+	rejected  *rowjson.Encoder
+}
+
+func newAggregate(p *plan.Plan, seed uint64) (*aggregate, error) {
+	w, err := window.NewWindows(*p.Window)
+	if err != nil {
+		return nil, err
+	}
+	cfg := window.StateConfig{Windows: w, Keys: p.KeySchema(), Aggs: p.Aggs, Args: p.ArgTypes(), Keep: keep(p), Seed: seed}
+	if p.Trigger == spec.TriggerAtOnce {
+		cfg.Trigger = window.EmitOnChange
+	}
+	return &aggregate{state: window.NewState(cfg), projector: p.NewProjector(), rejected: rowjson.NewEncoder(p.StateSchema())}, nil
+}
+
+func (a *aggregate) Batch() *block.Batch { return &a.scratch }
+
+func (a *aggregate) Take(rows *block.Batch) error { return a.state.Merge(rows) }
+
+func (a *aggregate) Advance(w ident.EventMs, out Results) error {
+	var err error
+	a.state.Advance(w, func(e *window.Emission) { err = a.give(e, out, err) })
+	return err
+}
+
+func (a *aggregate) Settle(out Results) error {
+	var err error
+	a.state.Changed(func(e *window.Emission) { err = a.give(e, out, err) })
+	return err
+}
+
+func (a *aggregate) Open(limit int) ([]window.Open, int) {
+	return a.state.OpenWindows(limit), a.state.Stats().Cells
+}
+
+// give turns emitted windows into result rows. The state is not stopped by an error: its task ends with it.
+func (a *aggregate) give(e *window.Emission, out Results, failed error) error {
+	if failed != nil {
+		return failed
+	}
+	projection := a.projector.Windows(e)
+	for _, bad := range projection.Errors {
+		row := a.rejected.AppendRow(nil, e.Batch.Cols, int(bad.Row))
+		if err := out.Reject(row, bad.Code, bad.Reason); err != nil {
+			return err
+		}
+	}
+	if projection.Batch.Rows() == 0 {
+		return nil
+	}
+	return out.Rows(clone(projection.Batch))
+}
+
+// clone copies a batch that its maker uses again.
+func clone(b *block.Batch) *block.Batch {
+	out := &block.Batch{Schema: b.Schema, Cols: make([]*block.Column, len(b.Cols))}
+	for i, c := range b.Cols {
+		out.Cols[i] = &block.Column{
+			Type: c.Type, Null: slices.Clone(c.Null), Bool: slices.Clone(c.Bool), Int: slices.Clone(c.Int), Float: slices.Clone(c.Float),
+			Dec: slices.Clone(c.Dec), Off: slices.Clone(c.Off), Data: slices.Clone(c.Data),
+		}
+	}
+	return out
+}
