@@ -107,8 +107,12 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	if err != nil {
 		return holder, err
 	}
+	users, err := authenticator(cfg.Security, c.app)
+	if err != nil {
+		return holder, err
+	}
 	server, err := httpserver.New(httpserver.Config{
-		Document: document, Telemetry: c.tel, Checks: c.checks, Authenticate: c.authenticator(cfg.Security), ClusterSecret: secret,
+		Document: document, Telemetry: c.tel, Checks: c.checks, Authenticate: users, ClusterSecret: secret,
 	})
 	if err != nil {
 		return holder, err
@@ -122,12 +126,20 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	return holder, nil
 }
 
-// authenticator is nil where everyone may do everything.
-func (c *Coordinator) authenticator(s config.Security) httpserver.Authenticator {
+// authenticator is nil where everyone may do everything. The token of the configuration holds whatever the metastore says.
+func authenticator(s config.Security, app *control.Service) (httpserver.Authenticator, error) {
 	if s.Auth == config.AuthOff {
-		return nil
+		return nil, nil
 	}
-	return httpapi.Authenticator(c.app)
+	known := httpapi.Authenticator(app)
+	if !s.AdminToken.Set() {
+		return known, nil
+	}
+	token, err := s.AdminToken.Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("security.admin_token: %w", err)
+	}
+	return httpserver.StaticToken(token, httpserver.Principal{Name: "admin", Role: httpserver.RoleAdmin}, known), nil
 }
 
 func (c *Coordinator) checks(ctx context.Context) []httpserver.Check {
