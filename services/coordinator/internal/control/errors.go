@@ -59,6 +59,7 @@ const (
 	CodeStartTimeout      = "start_timeout"          // cause of a reset
 	CodeNodeRestarted     = "node_restarted"         // cause of a reset
 	CodeResetAsked        = "reset_asked"            // cause of a reset
+	CodePartitionsAdded   = "partitions_added"       // cause of a reset: the source topic has grown
 	CodeTooManyRestarts   = "too_many_restarts"      // cause of a failed stream
 	CodePlanInvalid       = "plan_invalid"           // cause of a failed stream: written by another version
 )

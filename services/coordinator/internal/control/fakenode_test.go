@@ -56,15 +56,8 @@ func (r *rig) node(id string, counter uint64) *fakeNode {
 
 func (n *fakeNode) address() string { return "http://" + string(n.id) }
 
-// coordinator is the present one.
-func (n *fakeNode) coordinator() *Service {
-	n.r.mu.Lock()
-	defer n.r.mu.Unlock()
-	return n.r.Service
-}
-
 func (n *fakeNode) register() {
-	reg, err := n.coordinator().RegisterNode(n.r.ctx, Registration{Node: n.id, Instance: n.instance, Address: n.address(), Version: "test"})
+	reg, err := n.r.coordinator().RegisterNode(n.r.ctx, Registration{Node: n.id, Instance: n.instance, Address: n.address(), Version: "test"})
 	if err == nil {
 		n.obey(reg.Orders)
 	}
@@ -108,7 +101,7 @@ func (n *fakeNode) beat() {
 	if !ok {
 		return
 	}
-	answer, err := n.coordinator().Heartbeat(n.r.ctx, hb)
+	answer, err := n.r.coordinator().Heartbeat(n.r.ctx, hb)
 	if err != nil {
 		return
 	}

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -45,6 +46,13 @@ func (j *jobs) reset() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.all = map[ident.StreamID]*job{}
+}
+
+// forget drops the streams that are no more.
+func (j *jobs) forget(exists func(ident.StreamID) bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	maps.DeleteFunc(j.all, func(id ident.StreamID, _ *job) bool { return !exists(id) })
 }
 
 // topics tells how far the job of the kind is that was begun in the stage.

@@ -1,32 +1,35 @@
 package control
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 )
 
-// layouts keeps the layout of each stream: what a stream was created with never changes, and planning is not free.
+// layouts keeps the layout of each stream: its specifications never change, and planning is not free.
 type layouts struct {
 	mu  sync.Mutex
 	all map[ident.StreamID]planned
 }
 
-// planned is a layout, or why this binary cannot plan the stream.
+// planned is a layout over a number of partitions, or why this binary cannot plan the stream.
 type planned struct {
 	Layout
-	err error
+	partitions int
+	err        error
 }
 
 func newLayouts() *layouts { return &layouts{all: map[ident.StreamID]planned{}} }
 
-// layout plans the stream, once.
+// layout plans the stream, once for a number of partitions.
 func (s *Service) layout(r row) planned {
 	s.layouts.mu.Lock()
 	defer s.layouts.mu.Unlock()
 	l, known := s.layouts.all[r.ID]
-	if !known {
+	if !known || l.partitions != len(r.Partitions) {
+		l.partitions = len(r.Partitions)
 		l.Layout, l.err = s.Planner.Layout(r.SourceSpec, r.Spec, r.ID, partitionsOf(r.Partitions))
 		s.layouts.all[r.ID] = l
 	}
@@ -47,11 +50,7 @@ func (s *Service) limits(l planned) decide.Limits {
 func (l *layouts) forget(exists func(ident.StreamID) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id := range l.all {
-		if !exists(id) {
-			delete(l.all, id)
-		}
-	}
+	maps.DeleteFunc(l.all, func(id ident.StreamID, _ planned) bool { return !exists(id) })
 }
 
 func partitionsOf(in []SourcePartition) []ident.Partition {

@@ -389,3 +389,33 @@ func TestANodeThatLeavesLetsItsStreamsWait(t *testing.T) {
 		}
 	})
 }
+
+func TestT26_MorePartitionsOvernight(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		n := r.node("a", 1)
+		r.source()
+		r.stream(doc{Name: "hourly"})
+		bounded := r.stream(doc{Name: "bounded", Bounded: true})
+		r.untilState("hourly", StreamRunning)
+		r.untilState("bounded", StreamRunning)
+		r.world.mu.Lock()
+		r.world.more = 2
+		r.world.mu.Unlock()
+		time.Sleep(15 * time.Second)
+		s := r.untilState("hourly", StreamRunning)
+		if s.Stage != 2 || len(s.Partitions) != 4 || s.Partitions[0].Start != 7 || s.Partitions[3].Start != 0 || s.Restarts != 0 {
+			t.Fatalf("stage %d, %d restarts, %+v", s.Stage, s.Restarts, s.Partitions)
+		}
+		if tasks, _ := r.StreamTasks(r.ctx, "hourly"); len(tasks) != 4+vgroups {
+			t.Fatalf("%d tasks", len(tasks))
+		}
+		if b := r.get("bounded"); b.Stage != bounded.Stage+1 || len(b.Partitions) != 2 {
+			t.Fatalf("a bounded stream has grown: %+v", b.Partitions)
+		}
+		time.Sleep(time.Minute)
+		if s := r.get("hourly"); s.Stage != 2 {
+			t.Fatalf("stage %d", s.Stage)
+		}
+		n.startedOnce()
+	})
+}

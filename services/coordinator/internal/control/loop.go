@@ -37,6 +37,7 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 	s.board.reset(s.Clock.Mono())
 	s.jobs.reset()
 	s.push.reset()
+	s.growth.reset()
 	s.stale.Store(true)
 	changes := s.Store.Watch(ctx)
 	ticker := time.NewTicker(poll)
@@ -119,6 +120,8 @@ func (s *Service) pass(ctx context.Context, term ident.Term, wg *sync.WaitGroup)
 			exists := func(id ident.StreamID) bool { _, ok := p.row(id); return ok }
 			s.board.forget(exists)
 			s.layouts.forget(exists)
+			s.growth.forget(exists)
+			s.jobs.forget(exists)
 			return nil
 		}
 		s.stale.Store(true)
@@ -137,6 +140,7 @@ func (s *Service) steps(ctx context.Context, p *picture, wg *sync.WaitGroup) (wr
 			return wrote, stepErr
 		}
 		s.report(ctx, "step stream "+r.Name, stepErr) // one stream's trouble is not its neighbour's
+		s.lookForPartitions(ctx, p, r, wg)
 		wrote = wrote || did
 	}
 	return wrote, nil

@@ -98,6 +98,13 @@ func (r *rig) startCoordinator(holder string) {
 	r.until("it leads", func() bool { return svc.leader().Self && svc.picture.Load() != nil })
 }
 
+// coordinator is the present one, for goroutines beside the test's own.
+func (r *rig) coordinator() *Service {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Service
+}
+
 // until waits, in fake time, until the condition holds.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()

@@ -64,6 +64,7 @@ type Service struct {
 	jobs    *jobs
 	push    *pushes
 	layouts *layouts
+	growth  *growth
 
 	// woken wakes the loop: something changed in the metastore (after a request of this process), or a report came.
 	woken chan struct{}
@@ -83,7 +84,7 @@ var _ API = (*Service)(nil)
 // New returns a service that does nothing until Run.
 func New(c Config, s Seams) *Service {
 	return &Service{
-		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(),
+		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
 		woken: make(chan struct{}, 1),
 	}
 }

@@ -128,6 +128,11 @@ func apply(ctx context.Context, tx store.Tx, r store.Stream, d decide.Decision, 
 	return tx.InsertEvent(ctx, e)
 }
 
+// working tells whether the tasks of a stream in the state are ready and meant to live.
+func working(s StreamState) bool {
+	return s == StreamRunning || s == StreamPausing || s == StreamPaused
+}
+
 // over tells whether the tasks of a stream in the state report nothing any more.
 func over(s StreamState) bool {
 	return s == StreamStopped || s == StreamFinished || s == StreamFailed

@@ -66,9 +66,9 @@ func createStartStopDrop(t *testing.T, seed uint64) {
 			var err error
 			what := []string{"create", "start", "stop", "drop", "pause", "resume", "reset"}[rnd.IntN(7)]
 			if what == "create" {
-				_, err = r.CreateStream(r.ctx, Request{}, doc{Name: "hourly", Source: "flights", Target: "results"}.bytes())
+				_, err = r.coordinator().CreateStream(r.ctx, Request{}, doc{Name: "hourly", Source: "flights", Target: "results"}.bytes())
 			} else {
-				_, err = r.ActOnStream(r.ctx, Request{}, "hourly", Action(what))
+				_, err = r.coordinator().ActOnStream(r.ctx, Request{}, "hourly", Action(what))
 			}
 			var e *Error
 			switch {

@@ -88,6 +88,7 @@ type world struct {
 	hang    string          // Ensure for this late topic never answers
 	refuse  *Error          // of Ensure
 	asked   int             // Resolve calls
+	more    int             // partitions beyond the first two
 	during  func()          // runs in Resolve
 }
 
@@ -105,7 +106,10 @@ func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Po
 	if w.missing {
 		return nil, errorf(CodeTopicUnknown, "topic %s is not there", topic.Topic)
 	}
-	parts := []SourcePartition{{Topic: topic.Topic, TopicID: "id", Partition: 0}, {Topic: topic.Topic, TopicID: "id", Partition: 1}}
+	var parts []SourcePartition
+	for p := range ident.Partition(2 + w.more) {
+		parts = append(parts, SourcePartition{Topic: topic.Topic, TopicID: "id", Partition: p, Start: 7})
+	}
 	if until != nil {
 		for i := range parts {
 			bound := ident.NextOffset(100)

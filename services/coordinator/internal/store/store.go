@@ -92,7 +92,7 @@ type Tx interface {
 	LockStream(ctx context.Context, id ident.StreamID) (Stream, error)
 	LockStreamNamed(ctx context.Context, name string) (Stream, error)
 	InsertStream(ctx context.Context, s Stream) (Stream, error) // gives id, version 1 and times; claims its targets
-	UpdateStream(ctx context.Context, s Stream) (Stream, error) // raises version; the specs and targets never change
+	UpdateStream(ctx context.Context, s Stream) (Stream, error) // raises version; specs and targets never change
 	DeleteStream(ctx context.Context, id ident.StreamID) error  // with its tasks and targets
 
 	// ReplaceTasks writes the placement of a stage in place of the one before.

@@ -62,7 +62,7 @@ var named = map[string]bool{
 	"topic_unknown":          true,
 	"not_authorized":         true,
 	"record_too_large":       true,
-	"row_too_large":          true,
+	"kafka_request_refused":  true,
 	"unsupported_version":    true,
 	"topic_settings_differ":  true,
 	"target_mismatch":        true,
@@ -148,7 +148,8 @@ func due(f Facts, l Limits) Decision {
 	return Decision{Do: Place}
 }
 
-// ended looks for reasons that end the stage: a named failure first, then a dead instance, then a request to reset.
+// ended looks for reasons that end the stage: a named failure of a task first, then a dead instance, then another
+// failure or a request to reset. A request is for a reset whatever its code: what cannot go on, its task reports failed.
 func ended(f Facts, l Limits) (Decision, bool) {
 	var failed *Cause
 	for _, t := range f.Tasks {
@@ -161,9 +162,6 @@ func ended(f Facts, l Limits) (Decision, bool) {
 		if failed == nil {
 			failed = t.Cause
 		}
-	}
-	if f.ResetAsked != nil && Named(f.ResetAsked.Code) {
-		return Decision{Do: Fail, Cause: f.ResetAsked}, true
 	}
 	for _, t := range f.Tasks {
 		if t.Life == Gone {

@@ -96,7 +96,7 @@ func (t *tx) UpdateStream(_ context.Context, s store.Stream) (store.Stream, erro
 		return s, err
 	}
 	s.Name, s.Source, s.SourceSpec, s.Spec = old.Name, old.Source, old.SourceSpec, old.Spec
-	s.Partitions, s.Targets, s.Created = old.Partitions, old.Targets, old.Created
+	s.Targets, s.Created = old.Targets, old.Created
 	s.Version, s.Updated = old.Version+1, time.Now()
 	t.state.streams[s.ID], t.wrote = s, true
 	return s, nil

@@ -136,13 +136,18 @@ func (t *tx) InsertStream(ctx context.Context, s store.Stream) (store.Stream, er
 
 func (t *tx) UpdateStream(ctx context.Context, s store.Stream) (store.Stream, error) {
 	t.wrote = true
+	op := "update stream " + s.Name
+	partitions, err := json.Marshal(s.Partitions)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", op, err)
+	}
 	code, message := causeColumns(s.Cause)
 	r, err := t.q.UpdateStream(ctx, query.UpdateStreamParams{
 		ID: int64(s.ID), State: string(s.State), Wanted: string(s.Wanted), Generation: int64(s.Generation),
 		Stage: int64(s.Stage), StageDue: s.StageDue, StageBegun: s.StageBegun, Ready: s.Ready, Restarts: int32(s.Restarts),
-		CauseCode: code, CauseMessage: message, Progress: s.Progress,
+		CauseCode: code, CauseMessage: message, Progress: s.Progress, Partitions: partitions,
 	})
-	return t.one(ctx, "update stream "+s.Name, r, err)
+	return t.one(ctx, op, r, err)
 }
 
 func causeColumns(c *store.Cause) (code, message *string) {

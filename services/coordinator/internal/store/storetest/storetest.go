@@ -183,6 +183,7 @@ func streams(t *testing.T, m Metastore) {
 	want.State, want.Wanted, want.Generation, want.Stage, want.StageDue = task.StreamRecovering, task.WantPaused, 5, 3, true
 	want.StageBegun, want.Restarts, want.Cause = &begun, 2, &store.Cause{Code: "start_timeout", Message: "too late"}
 	want.Progress = json.RawMessage(`{"lag":3}`)
+	want.Partitions = append(want.Partitions, store.SourcePartition{Topic: "flights", Partition: 3})
 	update(t, m, func(ctx context.Context, tx store.Tx) error {
 		s, err := tx.LockStream(ctx, made.ID)
 		if err != nil {

@@ -22,7 +22,7 @@ RETURNING *;
 -- name: UpdateStream :one
 UPDATE pondage.streams
 SET version = version + 1, state = $2, wanted = $3, generation = $4, stage = $5, stage_due = $6, stage_begun = $7,
-    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, updated = now()
+    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13, updated = now()
 WHERE id = $1
 RETURNING *;
 

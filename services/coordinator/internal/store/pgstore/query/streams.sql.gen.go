@@ -372,7 +372,7 @@ func (q *Queries) Tasks(ctx context.Context, streamID int64) ([]Task, error) {
 const updateStream = `-- name: UpdateStream :one
 UPDATE pondage.streams
 SET version = version + 1, state = $2, wanted = $3, generation = $4, stage = $5, stage_due = $6, stage_begun = $7,
-    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, updated = now()
+    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13, updated = now()
 WHERE id = $1
 RETURNING id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated
 `
@@ -390,6 +390,7 @@ type UpdateStreamParams struct {
 	CauseCode    *string
 	CauseMessage *string
 	Progress     []byte
+	Partitions   []byte
 }
 
 func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) (Stream, error) {
@@ -406,6 +407,7 @@ func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) (Str
 		arg.CauseCode,
 		arg.CauseMessage,
 		arg.Progress,
+		arg.Partitions,
 	)
 	var i Stream
 	err := row.Scan(
