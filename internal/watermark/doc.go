@@ -44,9 +44,10 @@
 //	and a Tick every TickEvery.
 //
 // Decisions: filtered rows move watermark and table clocks like others; a late row moves its table's clock too; a table
-// far enough behind is a new table (tableClocks); a partition found while running holds the minimum for at most the idle timeout, one
-// found while the task is idle comes back by a question; an open transaction is lag, so its partition holds the
-// watermark, and Explain names it (trap T27); silence counts from the last rows or active word heard.
+// far enough behind is a new table (tableClocks); the first row of a table is ahead of it, as the window vectors want it
+// (DESIGN §8 would judge it by the window); a partition found while running holds the minimum for at most the idle
+// timeout, one found while the task is idle comes back by a question; an open transaction is lag, so its partition holds
+// the watermark, and Explain names it (trap T27); silence counts from the last rows or active word heard.
 //
 // Start reading at Source.Step, tracker.go and Merge.Step. Scripts: testdata/.
 package watermark

@@ -37,7 +37,7 @@ func dumbOpenFrom(rows []row, i int, c SourceConfig, floor int64) int64 {
 	}
 	forgotten := known && last+2*ttl+c.WindowSpan.Milliseconds() <= limit
 	allowed := c.AllowedLateness.Milliseconds()
-	if c.LateBy == LateByTable && known && !forgotten && rows[i].ts > last {
+	if c.LateBy == LateByTable && (!known || forgotten || rows[i].ts > last) {
 		allowed = ttl
 	}
 	return limit - allowed + 1

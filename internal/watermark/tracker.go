@@ -59,8 +59,8 @@ func (t *Tracker) Observe(ts []int64, tables *block.Column, openFrom []ident.Eve
 	t.highest, t.limit = highest, limit
 }
 
-// observeTables is Observe for LateByTable: a row that is ahead of its own table has the allowance tableAllowed, any
-// other, and the first one of a table, the stream's.
+// observeTables is Observe for LateByTable: a row that is ahead of its own table, as the first one of a table is, has the
+// allowance tableAllowed, any other the stream's.
 func (t *Tracker) observeTables(ts []int64, tables *block.Column, openFrom []ident.EventMs) {
 	open, openAhead, known := t.horizons()
 	for i, v := range ts {
@@ -106,10 +106,9 @@ func (t *Tracker) raiseFloor(floor int64) {
 
 // tableClocks holds the last event time of each table of a partition. The zero value is ready.
 //
-// A clock that is more than two TableTTL and a WindowSpan behind is forgotten: the next row of the table is the first one
-// of a new table. A row that still counts is at most one TableTTL and a WindowSpan behind, so a device that moves
-// forward is forgotten only if it leaps by more than TableTTL. The row's own limit decides, not the time of the sweep,
-// which only frees memory: replays and batch cuts cannot change it.
+// A clock that is more than two TableTTL and a WindowSpan behind is forgotten. That changes nothing for a row that counts:
+// it is at most one TableTTL and a WindowSpan behind, so it is ahead of such a clock, as the first row of a new table is.
+// The row's own limit decides, not the time of the sweep, which only frees memory: replays and batch cuts cannot change it.
 type tableClocks struct {
 	index   map[string]int32 // table → clocks; an index, so that the hot path reads and writes without making a key
 	clocks  []int64
@@ -122,18 +121,19 @@ const (
 	sweepGrowth = 2    // sweep when the tables have doubled since: a constant cost per insertion
 )
 
-// ahead tells whether the row is ahead of its own table, and moves the table's clock. Clocks below known are forgotten.
+// ahead tells whether the row is ahead of its own table, and moves the table's clock. The first row of a table is ahead
+// of it; so is the next one of a table whose clock is below known, which is forgotten.
 func (c *tableClocks) ahead(table []byte, ts, known int64) bool {
 	i, ok := c.index[string(table)]
 	if !ok {
 		c.add(table, ts, known)
-		return false
+		return true
 	}
 	last := c.clocks[i]
 	if ts > last {
 		c.clocks[i] = ts
 	}
-	return last >= known && ts > last
+	return last < known || ts > last
 }
 
 func (c *tableClocks) add(table []byte, ts, known int64) {
