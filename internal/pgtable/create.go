@@ -100,6 +100,9 @@ func (t *Table) check(ctx context.Context, tx pgx.Tx) error {
 	}
 	var wrong []string
 	want := map[string]string{CheckpointColumn: "bigint", VGroupColumn: "integer"}
+	if t.Retain > 0 {
+		want[WrittenColumn] = "timestamp with time zone"
+	}
 	for _, f := range t.Columns {
 		want[f.Name] = pgType(f.Type)
 	}

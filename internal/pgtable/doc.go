@@ -2,7 +2,8 @@
 // the upsert and the queries over it (DESIGN §9, INTERFACE §3).
 //
 // It owns: how result columns become Postgres columns and back, the unique index on the natural key (NULLS NOT DISTINCT),
-// the columns _cp and _vgroup, the fence rows in schema pondage, the SQL text of all of it. It does not own: when
+// the columns _cp, _vgroup and _written, the fence rows in schema pondage, how rows expire, the SQL text of all of it. It
+// does not own: when
 // results are written or how failures are retried (the worker's sink), nor what the columns are (package plan).
 //
 // The coordinator uses it when a stream is created (Create refuses another shape by name), the worker to write and to

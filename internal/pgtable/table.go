@@ -3,6 +3,7 @@ package pgtable
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,6 +16,8 @@ const (
 	CheckpointColumn = "_cp"
 	// VGroupColumn is the vgroup of the row's sink task.
 	VGroupColumn = "_vgroup"
+	// WrittenColumn is when the row was last written, by the database's clock. Only tables with a Retain have it.
+	WrittenColumn = "_written"
 )
 
 // Table is a result table: where it is, its columns in order and its natural key.
@@ -23,6 +26,8 @@ type Table struct {
 	Name    string
 	Columns block.Schema
 	Key     []string // names of columns
+	// Retain is how long a row is kept after it was last written (Expire); 0: for ever, as in a user's table.
+	Retain time.Duration
 }
 
 // Of returns the table with a name as specs write it, `table` or `schema.table`.
@@ -81,8 +86,14 @@ func (t *Table) createSQL() []string {
 	for _, f := range t.Columns {
 		fmt.Fprintf(&cols, "%s %s, ", quote(f.Name), pgType(f.Type))
 	}
-	stmts := []string{fmt.Sprintf("CREATE TABLE %s (%s%s bigint NOT NULL, %s integer NOT NULL)",
-		t.ident(), cols.String(), CheckpointColumn, VGroupColumn)}
+	fmt.Fprintf(&cols, "%s bigint NOT NULL, %s integer NOT NULL", CheckpointColumn, VGroupColumn)
+	if t.Retain > 0 {
+		fmt.Fprintf(&cols, ", %s timestamptz NOT NULL DEFAULT now()", WrittenColumn)
+	}
+	stmts := []string{fmt.Sprintf("CREATE TABLE %s (%s)", t.ident(), cols.String())}
+	if t.Retain > 0 {
+		stmts = append(stmts, t.retainSQL()...)
+	}
 	if len(t.Key) > 0 {
 		stmts = append(stmts, fmt.Sprintf("ALTER TABLE %s ADD UNIQUE NULLS NOT DISTINCT (%s)", t.ident(), quoteAll(t.Key)))
 	}

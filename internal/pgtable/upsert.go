@@ -52,6 +52,9 @@ func (t *Table) upsertSQL() string {
 		}
 	}
 	updates = append(updates, CheckpointColumn+" = excluded."+CheckpointColumn, VGroupColumn+" = excluded."+VGroupColumn)
+	if t.Retain > 0 {
+		updates = append(updates, WrittenColumn+" = now()")
+	}
 	n := len(t.Columns)
 	sql := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, $%d::bigint, $%d::integer FROM unnest(%s) u(%s)",
 		t.ident(), strings.Join(names, ", "), CheckpointColumn, VGroupColumn, strings.Join(values, ", "), n+1, n+2,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/invalid"
+	"github.com/pondage/pondage/internal/numtext"
 	"github.com/pondage/pondage/internal/sql"
 )
 
@@ -98,13 +99,13 @@ func (w *where) beside(e, other sql.Expr) (string, error) {
 
 func (w *where) literal(e *sql.Literal, as *block.Type) (string, error) {
 	if as != nil && as.Kind == block.KindTimestamp && e.Kind == sql.LiteralString {
-		t, err := time.Parse(time.RFC3339Nano, e.Text)
-		if err != nil {
+		ms, fit := numtext.ParseTime([]byte(e.Text)) // as every other reader of a time: cut to milliseconds
+		if fit != numtext.TimeExact {
 			span := e.Span()
 			return "", &invalid.Error{Details: []invalid.Detail{{Code: "bad_time", Span: &span,
 				Message: fmt.Sprintf("%q is no time", e.Text), Hint: "write RFC 3339 with a zone: 2026-07-28T08:00:00Z"}}}
 		}
-		return w.param(t, "timestamptz"), nil
+		return w.param(time.UnixMilli(ms).UTC(), "timestamptz"), nil
 	}
 	switch e.Kind {
 	case sql.LiteralNull:

@@ -154,7 +154,9 @@ func (c *Catalog) understand(name string, d Description) (*Stream, error) {
 }
 
 // hidden is a fault of a stored definition: it is not the fault of the one who asks now, so it must not look like one.
-func hidden(err error) error { return fmt.Errorf("the stored definition is not understood: %s", err.Error()) }
+func hidden(err error) error {
+	return fmt.Errorf("the stored definition is not understood: %s", err.Error())
+}
 
 // retrySoon is when a coordinator may be back: a new one leads within the lease's TTL and a second.
 const retrySoon = 4 * time.Second

@@ -17,7 +17,9 @@ type Peers struct {
 }
 
 // New returns peers that are called through the transport, which signs the calls.
-func New(transport http.RoundTripper) *Peers { return &Peers{client: &http.Client{Transport: transport}} }
+func New(transport http.RoundTripper) *Peers {
+	return &Peers{client: &http.Client{Transport: transport}}
+}
 
 func (p *Peers) at(address string) (*api.ClientWithResponses, error) {
 	return api.NewClientWithResponses(address, api.WithHTTPClient(p.client))

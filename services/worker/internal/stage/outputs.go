@@ -62,12 +62,17 @@ func (o *outputs) open(ctx context.Context, t ident.Task, a *aside) (chain sink.
 // codePoison is the code of a result that a sink will never take.
 const codePoison = "poison_row"
 
-// resultsSchema is the Postgres schema of the tables that streams without a Postgres output keep their results in.
-const resultsSchema = "pondage"
+// ResultsSchema is the Postgres schema of the tables that streams without a Postgres output keep their results in.
+const ResultsSchema = "pondage"
 
-// ResultTable is the table that holds the results of a stream: its Postgres output, or a table of its own, named by the
-// stream's id so that a stream made again begins with an empty one. dsn nil is the cluster's database. ok is false when
-// the stream keeps none (results.retain 0).
+// OwnTable is the table that a stream without a Postgres output keeps its results in. It is named by the stream's id, so
+// that a stream made again begins with an empty one.
+func OwnTable(id ident.StreamID) *pgtable.Table {
+	return &pgtable.Table{Schema: ResultsSchema, Name: fmt.Sprintf("results_%d", id)}
+}
+
+// ResultTable is the table that holds the results of a stream: its Postgres output, or a table of its own, whose rows
+// expire. dsn nil is the cluster's database. ok is false when the stream keeps none (results.retain 0).
 func ResultTable(p *plan.Plan, id ident.StreamID) (t *pgtable.Table, dsn *spec.SecretRef, ok bool) {
 	columns, key := p.Result.Fields(), p.Result.KeyNames()
 	if out := p.Stream.Outputs.Postgres; out != nil {
@@ -76,5 +81,7 @@ func ResultTable(p *plan.Plan, id ident.StreamID) (t *pgtable.Table, dsn *spec.S
 	if p.Settings.Retain == 0 {
 		return nil, nil, false
 	}
-	return &pgtable.Table{Schema: resultsSchema, Name: fmt.Sprintf("results_%d", id), Columns: columns, Key: key}, nil, true
+	t = OwnTable(id)
+	t.Columns, t.Key, t.Retain = columns, key, p.Settings.Retain
+	return t, nil, true
 }
