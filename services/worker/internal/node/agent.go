@@ -100,7 +100,7 @@ func (a *Agent) Register(ctx context.Context, start func(Cluster) error) error {
 			if err := start(a.Cluster()); err != nil {
 				return err
 			}
-			a.obey(ident.Term(answer.Term), answer.Orders)
+			a.obey(ident.Term(answer.Term), answer.Orders, a.runs.ObeyAll)
 			return nil
 		}
 		a.note(err)
@@ -196,10 +196,10 @@ func (a *Agent) send(ctx context.Context, b common.Heartbeat) error {
 		if err != nil {
 			return err
 		}
-		a.obey(ident.Term(again.Term), again.Orders)
+		a.obey(ident.Term(again.Term), again.Orders, a.runs.ObeyAll)
 		return nil
 	}
-	a.obey(ident.Term(answer.Term), answer.Orders)
+	a.obey(ident.Term(answer.Term), answer.Orders, a.runs.ObeyAll)
 	orphans := make([]ident.StreamID, len(answer.Orphans))
 	for i, o := range answer.Orphans {
 		orphans[i] = ident.StreamID(o)
@@ -228,12 +228,13 @@ func (a *Agent) Push(o common.Orders) error {
 	if ident.Term(o.Term) < a.identity.Term() {
 		return fmt.Errorf("orders of term %d, this node has heard of term %d", o.Term, a.identity.Term())
 	}
-	a.obey(ident.Term(o.Term), o.Orders)
+	a.obey(ident.Term(o.Term), o.Orders, func(_ ident.Term, orders []common.Order) { a.runs.Obey(orders) })
 	return nil
 }
 
-// obey keeps the term on disk before anything is done under it, then hands the orders on.
-func (a *Agent) obey(term ident.Term, orders []common.Order) {
+// obey keeps the term on disk before anything is done under it, then hands the orders on. What is pushed may arrive late,
+// so only an answer's list counts as the full one.
+func (a *Agent) obey(term ident.Term, orders []common.Order, hand func(ident.Term, []common.Order)) {
 	if term < a.identity.Term() {
 		return
 	}
@@ -241,7 +242,7 @@ func (a *Agent) obey(term ident.Term, orders []common.Order) {
 		a.log.Error("cannot keep the term on disk; the orders wait", "term", term, "error", err)
 		return
 	}
-	a.runs.Obey(orders)
+	hand(term, orders)
 }
 
 // note remembers how the last call went, and logs a change once.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -25,13 +26,16 @@ const (
 // ErrLocked says that another process runs on the data directory.
 var ErrLocked = errors.New("the data directory is in use by another process")
 
-// Identity is who this process is. It is read, and its instance counter raised, once at process start.
+// Identity is who this process is. It is read, and its instance counter raised, once at process start. Its methods may be
+// called from any goroutine.
 type Identity struct {
 	Node     ident.NodeID
 	Instance ident.Instance
 
-	dir    string
-	lock   *os.File
+	dir  string
+	lock *os.File
+
+	mu     sync.Mutex // held while the file is replaced: what was learned is on disk before anybody else reads it
 	stored stored
 }
 
@@ -93,19 +97,32 @@ func (id *Identity) begin() error {
 }
 
 // Cluster returns the id of the cluster the node belongs to, "" before the first registration.
-func (id *Identity) Cluster() string { return id.stored.Cluster }
+func (id *Identity) Cluster() string {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.stored.Cluster
+}
 
 // Term returns the highest coordinator term that the node was ever told.
-func (id *Identity) Term() ident.Term { return id.stored.Term }
+func (id *Identity) Term() ident.Term {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.stored.Term
+}
 
-// Learn keeps the cluster's id and the term, fsynced, before it returns. A lower term changes nothing.
+// Learn keeps the cluster's id and the term, fsynced, before it returns. A lower term changes nothing. After an error
+// nothing has changed either: what is not on disk is not known.
 func (id *Identity) Learn(cluster string, term ident.Term) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
 	if id.stored.Cluster == cluster && term <= id.stored.Term {
 		return nil
 	}
+	before := id.stored
 	id.stored.Cluster = cluster
 	id.stored.Term = max(term, id.stored.Term)
 	if err := id.save(); err != nil {
+		id.stored = before
 		return fmt.Errorf("node identity: %w", err)
 	}
 	return nil

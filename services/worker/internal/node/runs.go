@@ -8,6 +8,7 @@ import (
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/telemetry"
 )
 
 // Run is one stage of one stream on this node.
@@ -37,43 +38,79 @@ type Runs struct {
 
 	wake chan struct{}
 
-	mu    sync.Mutex
-	held  map[ident.StreamID]*held
-	asked map[ident.StreamID]common.Order // orders not obeyed yet
+	mu   sync.Mutex
+	held map[ident.StreamID]*held
 }
 
 // held is what this node has of a stream.
 type held struct {
-	order common.Order
-	run   Run         // nil: none
-	stage ident.Stage // the highest one that a run was started in
+	latest common.Order // the newest one told; zero before the first
+	obeyed common.Order // what the run was last brought to; zero before the first
+	asked  bool         // latest is to be obeyed
+	busy   bool         // Loop obeys an order of the stream at this moment
+	run    Run          // nil: none
+	// absent counts the full lists in a row, of the term, that leave the stream out.
+	absent int
+	term   ident.Term
+
+	stage ident.Stage // the highest one that a run was started in; Loop's own
 }
 
 // NewRuns returns the runs of the node in its present instance; none yet.
 func NewRuns(place ident.Place, s Starter, log *slog.Logger) *Runs {
-	return &Runs{place: place, starter: s, log: log, changed: func() {}, wake: make(chan struct{}, 1),
-		held: map[ident.StreamID]*held{}, asked: map[ident.StreamID]common.Order{}}
+	return &Runs{place: place, starter: s, log: log, changed: func() {}, wake: make(chan struct{}, 1), held: map[ident.StreamID]*held{}}
 }
 
-// Obey takes orders; Loop carries them out. An order that is not newer than the one asked for or in force changes
-// nothing.
+// Obey takes orders; Loop carries them out. An order that is not newer than the newest one told changes nothing.
 func (r *Runs) Obey(orders []common.Order) {
 	r.mu.Lock()
 	for _, o := range orders {
 		id := ident.StreamID(o.StreamID)
-		if before, ok := r.asked[id]; ok && !newer(o, before) {
-			continue
+		h := r.held[id]
+		if h == nil {
+			h = &held{}
+			r.held[id] = h
 		}
-		if h := r.held[id]; h != nil && !newer(o, h.order) {
-			continue
+		if h.latest.StreamID == 0 || newer(o, h.latest) {
+			h.latest, h.asked = o, true
 		}
-		r.asked[id] = o
 	}
-	n := len(r.asked)
 	r.mu.Unlock()
-	if n > 0 {
-		r.wakeUp()
+	r.wakeUp()
+}
+
+// absentLists is how many full lists in a row must leave a stream out before it counts as gone: one may have been made
+// before the order that brought the stream, and arrive behind it (DESIGN §11, orphans).
+const absentLists = 2
+
+// ObeyAll takes the full list of the node's orders. A stream that it leaves out, twice in a row under one term, is not
+// this node's any more: its run ends, then it is forgotten.
+func (r *Runs) ObeyAll(term ident.Term, orders []common.Order) {
+	r.Obey(orders)
+	listed := map[ident.StreamID]bool{}
+	for _, o := range orders {
+		listed[ident.StreamID(o.StreamID)] = true
 	}
+	r.mu.Lock()
+	for id, h := range r.held {
+		if listed[id] || h.term != term {
+			h.absent, h.term = 0, term
+		}
+		if listed[id] {
+			continue
+		}
+		h.absent++
+		if h.absent < absentLists || h.busy || h.asked {
+			continue
+		}
+		if h.run == nil {
+			delete(r.held, id)
+			continue
+		}
+		r.stop(id, h, "a stream that has no order for this node any more is stopped")
+	}
+	r.mu.Unlock()
+	r.wakeUp()
 }
 
 // StopOrphans ends the runs of streams that the metastore does not know.
@@ -81,14 +118,18 @@ func (r *Runs) StopOrphans(ids []ident.StreamID) {
 	r.mu.Lock()
 	for _, id := range ids {
 		if h := r.held[id]; h != nil && h.run != nil {
-			r.log.Warn("a stream that the metastore does not know is stopped", "stream", h.order.Name, "stream_id", id)
-			o := h.order
-			o.Wanted = wantedStopped
-			r.asked[id] = o
+			r.stop(id, h, "a stream that the metastore does not know is stopped")
 		}
 	}
 	r.mu.Unlock()
 	r.wakeUp()
+}
+
+// stop asks for the end of a run, under r.mu. The order keeps its place among the others: a later one may want it again,
+// in a higher stage.
+func (r *Runs) stop(id ident.StreamID, h *held, why string) {
+	r.log.Warn(why, telemetry.KeyStream, h.latest.Name, "stream_id", id)
+	h.latest.Wanted, h.asked = wantedStopped, true
 }
 
 func (r *Runs) wakeUp() {
@@ -127,29 +168,23 @@ func (r *Runs) Loop(done <-chan struct{}) {
 	}
 }
 
+// obeyNext obeys one order, if there is one to obey.
 func (r *Runs) obeyNext() bool {
 	r.mu.Lock()
-	ids := slices.Sorted(maps.Keys(r.asked))
-	if len(ids) == 0 {
+	h := r.nextAsked()
+	if h == nil {
 		r.mu.Unlock()
 		return false
 	}
-	id := ids[0]
-	o := r.asked[id]
-	delete(r.asked, id)
-	h := r.held[id]
-	if h == nil {
-		h = &held{}
-		r.held[id] = h
-	}
-	run := h.run
+	h.asked, h.busy = false, true
+	o, run := h.latest, h.run
 	r.mu.Unlock()
 
 	run = r.carryOut(o, h, run)
 
 	r.mu.Lock()
-	changed := h.order.Generation != o.Generation || h.order.Stage != o.Stage || h.order.Wanted != o.Wanted
-	h.order, h.run = o, run
+	changed := h.obeyed.Generation != o.Generation || h.obeyed.Stage != o.Stage || h.obeyed.Wanted != o.Wanted
+	h.obeyed, h.run, h.busy = o, run, false
 	r.mu.Unlock()
 	if changed {
 		r.changed()
@@ -157,21 +192,31 @@ func (r *Runs) obeyNext() bool {
 	return true
 }
 
+// nextAsked returns the first stream with an order to obey, under r.mu.
+func (r *Runs) nextAsked() *held {
+	for _, id := range slices.Sorted(maps.Keys(r.held)) {
+		if h := r.held[id]; h.asked {
+			return h
+		}
+	}
+	return nil
+}
+
 // carryOut brings the run of a stream to what the order says and returns it. Only Loop's goroutine gets here.
 func (r *Runs) carryOut(o common.Order, h *held, run Run) Run {
 	stage := ident.Stage(o.Stage)
 	wanted := o.Wanted == wantedRunning || o.Wanted == wantedPaused
 	if run != nil && (!wanted || stage > h.stage) {
-		r.log.Info("stream ends here", "stream", o.Name, "stage", h.stage, "wanted", o.Wanted)
+		r.log.Info("stream ends here", telemetry.KeyStream, o.Name, telemetry.KeyStage, h.stage, "wanted", o.Wanted)
 		run.End()
 		run = nil
 	}
 	switch {
-	case run != nil:
+	case run != nil && stage == h.stage:
 		run.Update(o)
 	case wanted && stage > h.stage && r.mine(o):
 		// A (stage, task) is started once, ever: a run of this stage that has ended does not come back in it.
-		r.log.Info("stream starts here", "stream", o.Name, "stage", stage)
+		r.log.Info("stream starts here", telemetry.KeyStream, o.Name, telemetry.KeyStage, stage)
 		h.stage = stage
 		run = r.starter.Start(o, func() { r.changed() })
 	}
@@ -185,32 +230,35 @@ func (r *Runs) mine(o common.Order) bool {
 	})
 }
 
+// endAll ends every run, all at once: one that takes its time holds up nobody's.
 func (r *Runs) endAll() {
 	r.mu.Lock()
-	all := slices.Collect(maps.Values(r.held))
-	r.mu.Unlock()
-	for _, h := range all {
-		r.mu.Lock()
-		run := h.run
-		h.run = nil
-		r.mu.Unlock()
-		if run != nil {
-			run.End()
+	var runs []Run
+	for _, h := range r.held {
+		if h.run != nil {
+			runs = append(runs, h.run)
+			h.run = nil
 		}
 	}
+	r.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, run := range runs {
+		ending.Go(run.End)
+	}
+	ending.Wait()
 }
 
-// Reports returns what a beat says about all streams. A dropped stream without a run is forgotten once it was told.
+// Reports returns what a beat says about all streams.
 func (r *Runs) Reports() (streams []common.StreamReport, tasks []common.TaskReport, updates []common.NodeUpdate) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	streams, tasks, updates = []common.StreamReport{}, []common.TaskReport{}, []common.NodeUpdate{}
 	for _, id := range slices.Sorted(maps.Keys(r.held)) {
 		h := r.held[id]
-		if h.order.StreamID == 0 {
+		if h.obeyed.StreamID == 0 {
 			continue // its first order is being obeyed
 		}
-		streams = append(streams, common.StreamReport{StreamID: h.order.StreamID, Term: h.order.Term, Generation: h.order.Generation, Stage: h.order.Stage})
+		streams = append(streams, common.StreamReport{StreamID: h.obeyed.StreamID, Term: h.obeyed.Term, Generation: h.obeyed.Generation, Stage: h.obeyed.Stage})
 		if h.run != nil {
 			tasks = append(tasks, h.run.Reports()...)
 			updates = append(updates, h.run.Updates()...)
@@ -224,8 +272,8 @@ func (r *Runs) Order(name string) (common.Order, Run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range r.held {
-		if h.order.Name == name && h.order.Wanted != wantedDropped {
-			return h.order, h.run, true
+		if h.obeyed.Name == name && h.obeyed.Wanted != wantedDropped {
+			return h.obeyed, h.run, true
 		}
 	}
 	return common.Order{}, nil, false
