@@ -22,6 +22,7 @@ import (
 	"github.com/pondage/pondage/services/worker/internal/node"
 	"github.com/pondage/pondage/services/worker/internal/peers"
 	"github.com/pondage/pondage/services/worker/internal/stage"
+	"github.com/pondage/pondage/services/worker/internal/task"
 )
 
 // Worker is one node's worker.
@@ -102,8 +103,12 @@ func clusterSecret(s config.Security) ([]byte, error) {
 // before the node says that it leaves.
 func (w *Worker) run(ctx context.Context) error {
 	place := ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}
-	err := w.agent.Register(ctx, func(c node.Cluster) error {
-		w.engine.set(stage.NewEngine(place, c, w.hub, w.exchange, w.tel.Logger))
+	metrics, err := task.NewMetrics(w.tel.Meter)
+	if err != nil {
+		return err
+	}
+	err = w.agent.Register(ctx, func(c node.Cluster) error {
+		w.engine.set(stage.NewEngine(place, c, w.hub, w.exchange, metrics, w.tel.Logger))
 		return nil
 	})
 	if err != nil {

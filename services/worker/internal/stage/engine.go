@@ -12,6 +12,7 @@ import (
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/live"
 	"github.com/pondage/pondage/services/worker/internal/node"
+	"github.com/pondage/pondage/services/worker/internal/task"
 )
 
 // Engine starts the runs of a node. It implements node.Starter.
@@ -20,6 +21,7 @@ type Engine struct {
 	cluster  node.Cluster
 	hub      *connect.Hub
 	exchange *exchange.Exchange
+	metrics  *task.Metrics
 	log      *slog.Logger
 	started  time.Time
 
@@ -28,8 +30,8 @@ type Engine struct {
 }
 
 // NewEngine returns the engine of a node that knows its cluster.
-func NewEngine(place ident.Place, c node.Cluster, hub *connect.Hub, x *exchange.Exchange, log *slog.Logger) *Engine {
-	return &Engine{place: place, cluster: c, hub: hub, exchange: x, log: log, started: time.Now(), feeds: map[ident.StreamID]*live.Feed{}}
+func NewEngine(place ident.Place, c node.Cluster, hub *connect.Hub, x *exchange.Exchange, metrics *task.Metrics, log *slog.Logger) *Engine {
+	return &Engine{place: place, cluster: c, hub: hub, exchange: x, metrics: metrics, log: log, started: time.Now(), feeds: map[ident.StreamID]*live.Feed{}}
 }
 
 // Feed returns the live results of a stream on this node; nil while it has none here.

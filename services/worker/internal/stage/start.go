@@ -120,7 +120,7 @@ func (s *starting) common(id ident.Task) task.Common {
 	r := s.r
 	return task.Common{
 		Self: dispatch.Self{Stream: r.id, Stage: r.stage, Task: id, Place: r.engine.place},
-		Plan: s.plan, Aside: s.aside, Started: r.engine.started, Changed: r.changed,
+		Plan: s.plan, Aside: s.aside, Metrics: r.engine.metrics, Started: r.engine.started, Changed: r.changed,
 	}
 }
 

@@ -27,6 +27,7 @@ type Common struct {
 	Outputs sink.Chain // empty unless sinks are chained into this task
 	Live    *live.Feed // nil unless sinks are chained into this task
 	Aside   Aside
+	Metrics *Metrics
 	// Started is the origin of the task's monotonic clock.
 	Started time.Time
 	// Changed is called, from the task's goroutine, when its report says something that the coordinator waits for.

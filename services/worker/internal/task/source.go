@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/decode"
 	"github.com/pondage/pondage/internal/dispatch"
@@ -59,7 +61,8 @@ type Source struct {
 	results    *mailbox[dispatch.Sent]
 	level      ident.Level // of the destinations
 
-	input    int // bytes since the last flush
+	stream   metric.AddOption // names the stream in metrics
+	input    int              // bytes since the last flush
 	since    time.Time
 	rate     rate
 	finished bool // the watermark has reached its end and every destination was told
@@ -92,6 +95,7 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 		batch: block.NewBatch(cfg.Plan.Input.Schema, batchRows), results: newMailbox[dispatch.Sent](),
 	}
 	s.shell = newShell(cfg.Common)
+	s.stream = ofStream(cfg.Plan.Stream.Name)
 	now := s.mono()
 	if len(cfg.Targets) > 0 {
 		s.level = cfg.Targets[0].Peer.Task.Level
@@ -315,10 +319,12 @@ func (s *Source) give(p *partition, c *kafka.Chunk) {
 
 // process takes the records of a chunk through the pipeline and flushes where that is due.
 func (s *Source) process(ctx context.Context, p *partition, c *kafka.Chunk) error {
+	before := p.counters.Accepted()
 	if err := s.records(ctx, p, c); err != nil {
 		c.Release()
 		return err
 	}
+	s.cfg.Metrics.processed(ctx, s.stream, p.counters.Accepted()-before)
 	s.input += c.Size()
 	next, filled := c.Next, c.Filled
 	s.give(p, c)
