@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Defaults of the flags: the first case of the peer benchmarks.
+const (
+	defaultRecords    = 5_000_000
+	defaultDevices    = 1000
+	defaultStep       = time.Millisecond
+	defaultPartitions = 4
+	defaultRuns       = 3
+	defaultDelivery   = "at_least_once"
+)
+
+// Command returns `bench` with a subcommand for each query.
+func Command() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure a query over records in Kafka and compare every result with a batch computation",
+		Long: `Writes telemetry records into a Kafka topic, lets a stream aggregate them into another one, and compares every
+result with a batch computation over the same records. Prints a line of JSON for each run: the first of the process is
+cold, the others are warm. CPU and memory are those of a process with coordinator and node and of its private Postgres,
+never the broker's.`,
+	}
+	for _, q := range queries {
+		cmd.AddCommand(queryCommand(q))
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "measure", Hidden: true, Short: "The measured process of bench: reads a job from standard input", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return measure(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	})
+	return cmd
+}
+
+func queryCommand(q Query) *cobra.Command {
+	c := Case{Query: q}
+	cmd := &cobra.Command{
+		Use: q.Name, Args: cobra.NoArgs,
+		Short: "Windows of " + q.Size.String() + ", one every " + q.Step.String(),
+	}
+	f := cmd.Flags()
+	f.Int64Var(&c.Records.Count, "records", defaultRecords, "how many records")
+	f.Uint64Var(&c.Records.Devices, "devices", defaultDevices, "how many devices they come from")
+	f.DurationVar(&c.Records.Step, "step", defaultStep, "event time from one record to the next, whole microseconds; 10us for 100,000 devices")
+	f.IntVar(&c.Partitions, "partitions", defaultPartitions, "partitions of the records' topic")
+	f.IntVar(&c.Runs, "runs", defaultRuns, "runs in one process")
+	f.StringVar(&c.Delivery, "delivery", defaultDelivery, "delivery of the results")
+	f.BoolVar(&c.Check, "check", true, "compare every result")
+	f.StringSliceVar(&c.Kafka, "kafka", nil, "brokers, host:port; without, the embedded one is started as a process of its own")
+	f.StringVar(&c.Postgres, "postgres", "", "`URL` of the metastore; without, a private Postgres is started and counted")
+	f.Int64Var(&c.Memory, "memory", 0, "bytes for the worker's queues and buffers; 0 is the default of dev")
+	f.StringVar(&c.CPUProfile, "cpuprofile", "", "write a CPU profile of the measured process to this `file`")
+	f.StringVar(&c.MemProfile, "memprofile", "", "write an allocation profile of the measured process to this `file`")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := c.validate(); err != nil {
+			return err
+		}
+		self, err := thisCommand(strings.Fields(cmd.Parent().CommandPath())[1:])
+		if err != nil {
+			return err
+		}
+		d := driver{c: c, self: self, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()}
+		return d.run(cmd.Context())
+	}
+	return cmd
+}

@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Query is a windowed aggregation that can be measured.
+type Query struct {
+	Name string
+	Size time.Duration
+	Step time.Duration // from one window's start to the next; Size for tumbling windows
+}
+
+// queries are those of the peer benchmarks.
+var queries = []Query{
+	{Name: "tumbling", Size: 10 * time.Second, Step: 10 * time.Second},
+	{Name: "sliding", Size: time.Minute, Step: time.Second},
+}
+
+func queryNamed(name string) (Query, error) {
+	if i := slices.IndexFunc(queries, func(q Query) bool { return q.Name == name }); i >= 0 {
+		return queries[i], nil
+	}
+	return Query{}, fmt.Errorf("unknown query %q", name)
+}
+
+const (
+	sourceName = "bench"
+	watermark  = "2s"
+)
+
+// sourceSpec declares every member of the records, as the peers do.
+func sourceSpec(topic string) ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"name": sourceName, "format": "json", "kafka": map[string]any{"topic": topic},
+		"table": "device", "event_time": "ts",
+		// The records' event times are fixed: a machine whose clock is behind them measures the same.
+		"max_future": nil,
+		"columns": []map[string]string{
+			{"name": "device", "type": "string"},
+			{"name": "temp", "type": "float64"},
+			{"name": "hum", "type": "int64"},
+			{"name": "status", "type": "string"},
+		},
+	})
+}
+
+// streamSpec reads the source from its first record to its present last and writes to the topic out.
+func (q Query) streamSpec(name, out, delivery string) ([]byte, error) {
+	window := map[string]string{"kind": "interval", "size": durationText(q.Size)}
+	if q.Step != q.Size {
+		window["sliding"] = durationText(q.Step)
+	}
+	return json.Marshal(map[string]any{
+		"name": name, "source": sourceName, "start": "earliest", "until": "latest",
+		"select": []map[string]string{
+			{"expr": "tbname", "as": "device"},
+			{"expr": "_wstart", "as": "wstart"},
+			{"expr": "_wend", "as": "wend"},
+			{"expr": "count(*)", "as": "cnt"},
+			{"expr": "sum(temp)", "as": "sum"},
+			{"expr": "avg(temp)", "as": "avg"},
+			{"expr": "min(temp)", "as": "min"},
+			{"expr": "max(temp)", "as": "max"},
+		},
+		"partition_by": []string{"tbname"}, "window": window, "trigger": "window_close", "watermark": watermark,
+		"outputs": map[string]any{"kafka": map[string]string{"topic": out, "delivery": delivery}},
+		// Kafka to Kafka, like the peers: no result table beside the topic.
+		"results": map[string]string{"retain": "0s"},
+	})
+}
+
+// durationText is a duration as specs spell it: one number, one unit.
+func durationText(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }
