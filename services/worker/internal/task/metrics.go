@@ -24,7 +24,9 @@ func NewMetrics(p metric.MeterProvider) (*Metrics, error) {
 }
 
 // processed counts records of a stream's source; stream holds its name.
-func (m *Metrics) processed(ctx context.Context, stream metric.AddOption, n int64) { m.records.Add(ctx, n, stream) }
+func (m *Metrics) processed(ctx context.Context, stream metric.AddOption, n int64) {
+	m.records.Add(ctx, n, stream)
+}
 
 // ofStream is the attribute of everything counted for a stream.
 func ofStream(name string) metric.AddOption {
