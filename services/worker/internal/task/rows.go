@@ -90,11 +90,11 @@ func newRows(p *plan.Plan, windows *window.Windows, op operator) *rows {
 // take processes a batch of one partition, in the order of its offsets. The columns of the batch are those of
 // plan.Input.Schema.
 func (r *rows) take(b *block.Batch, tracker *watermark.Tracker, c *Counters) {
+	r.rejected, r.late = r.rejected[:0], r.late[:0]
 	n := b.Rows()
 	if n == 0 {
 		return
 	}
-	r.rejected, r.late = r.rejected[:0], r.late[:0]
 	ts := b.Cols[len(b.Cols)-timeFromEnd].Int
 	if cap(r.openFrom) < n {
 		r.openFrom = make([]ident.EventMs, n)
@@ -151,13 +151,13 @@ func (r *rows) judge(b *block.Batch, ts []int64, c *Counters) {
 	kept := r.sel[:0]
 	for _, i := range r.sel {
 		t := ident.EventMs(ts[i])
+		if !r.windows.Holds(t) {
+			c.NoWindow++
+			continue
+		}
 		// The last window of a row ends behind the row: only one that is itself behind can be late.
 		if t < r.openFrom[i] && r.windows.LastEnd(t) < r.openFrom[i] {
 			r.late = append(r.late, late{offset: offsetOf(b, i), watermark: r.openFrom[i] - 1})
-			continue
-		}
-		if !r.windows.Holds(t) {
-			c.NoWindow++
 			continue
 		}
 		kept = append(kept, i)
