@@ -87,7 +87,11 @@ func run(ctx context.Context, c *Case, e Engine) Outcome {
 }
 
 // Tally counts verdicts.
-type Tally struct{ Passed, Failed, Skipped int }
+type Tally struct {
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
+}
 
 func (t *Tally) add(v Verdict) {
 	switch v {

@@ -7,23 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/pondage/pondage/examples/flights"
-	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/batch"
 	"github.com/pondage/pondage/internal/batch/landed"
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/ingest"
 	"github.com/pondage/pondage/internal/config"
-	"github.com/pondage/pondage/internal/devstack"
-	"github.com/pondage/pondage/internal/devstack/stack"
+	"github.com/pondage/pondage/internal/devstack/scratch"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/spec"
-	"github.com/pondage/pondage/internal/telemetry"
 )
 
 const (
@@ -44,7 +39,7 @@ const (
 type demo struct {
 	out      io.Writer
 	progress progress
-	stack    *stack.Stack
+	stack    *scratch.Stack
 	api      *client.Client
 	examples []example
 }
@@ -54,15 +49,14 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 	if d.examples, err = examples(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "pondage-demo-")
-	if err != nil {
+	d.progress.say("starting broker, Postgres, coordinator and node")
+	if d.stack, err = scratch.Start(ctx, "demo", nil); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := d.start(ctx, dir); err != nil {
-		return fmt.Errorf("start the stack in %s: %w", dir, err)
-	}
 	defer func() { err = errors.Join(err, d.stack.Stop()) }()
+	if d.api, err = client.New(config.Client{API: d.stack.URL()}); err != nil {
+		return err
+	}
 	if err := d.load(ctx); err != nil {
 		return err
 	}
@@ -84,31 +78,6 @@ func (d *demo) run(ctx context.Context, keep bool) (err error) {
 		return errDifferent
 	}
 	return nil
-}
-
-// start brings the stack up. Its log goes to a file beside its data.
-func (d *demo) start(ctx context.Context, dir string) error {
-	d.progress.say("starting broker, Postgres, coordinator and node in %s", dir)
-	// A server that runs as another user must pass through.
-	if err := os.Chmod(dir, 0o711); err != nil {
-		return err
-	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		return err
-	}
-	cfg := config.DefaultDev()
-	cfg.DataDir, cfg.HTTP.Listen, cfg.BrokerListen = dir, "127.0.0.1:0", "127.0.0.1:0"
-	version := common.Version{Version: "demo", Role: "demo"}
-	tel, err := telemetry.New(ctx, telemetry.Process{Role: "demo", Version: version.Version}, cfg.Log, cfg.Telemetry, log)
-	if err != nil {
-		return err
-	}
-	if d.stack, err = stack.Start(ctx, cfg, stack.Options{Version: version, Telemetry: tel, Durability: devstack.Volatile}); err != nil {
-		return err
-	}
-	d.api, err = client.New(config.Client{API: d.stack.URL()})
-	return err
 }
 
 // load declares the source and sends the records.

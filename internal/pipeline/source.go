@@ -94,11 +94,11 @@ func (s *Source) Flush(emit func(to ident.VGroup, rows *block.Batch)) { s.operat
 // Take processes a batch of one partition, in the order of its offsets. The columns of the batch are those of
 // plan.Input.Schema.
 func (s *Source) Take(b *block.Batch, tracker *watermark.Tracker, c *Counters) {
+	s.rejected, s.late = s.rejected[:0], s.late[:0]
 	n := b.Rows()
 	if n == 0 {
 		return
 	}
-	s.rejected, s.late = s.rejected[:0], s.late[:0]
 	ts := b.Cols[len(b.Cols)-timeFromEnd].Int
 	if cap(s.openFrom) < n {
 		s.openFrom = make([]ident.EventMs, n)
@@ -155,13 +155,13 @@ func (s *Source) judge(b *block.Batch, ts []int64, c *Counters) {
 	kept := s.sel[:0]
 	for _, i := range s.sel {
 		t := ident.EventMs(ts[i])
+		if !s.windows.Holds(t) {
+			c.NoWindow++
+			continue
+		}
 		// The last window of a row ends behind the row: only one that is itself behind can be late.
 		if t < s.openFrom[i] && s.windows.LastEnd(t) < s.openFrom[i] {
 			s.late = append(s.late, Late{Offset: offsetOf(b, i), Watermark: s.openFrom[i] - 1})
-			continue
-		}
-		if !s.windows.Holds(t) {
-			c.NoWindow++
 			continue
 		}
 		kept = append(kept, i)
