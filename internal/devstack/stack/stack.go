@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -79,7 +81,58 @@ func Start(ctx context.Context, cfg config.Dev, o Options) (_ *Stack, err error)
 		return nil, err
 	}
 	s.worker = w.URL()
-	return s, s.start(ctx, w.Services())
+	if err := s.start(ctx, w.Services()); err != nil {
+		return nil, err
+	}
+	return s, s.awaitReady(ctx)
+}
+
+// Bounds of the wait for readiness: the metastore's schema, the lease, the node's registration.
+const (
+	readyWithin = time.Minute
+	readyPoll   = 20 * time.Millisecond
+)
+
+// awaitReady returns when the coordinator says that it is ready, or a part has ended.
+func (s *Stack) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for {
+		err := ready(ctx, s.url)
+		if err == nil {
+			return nil
+		}
+		if ended := s.Err(); ended != nil {
+			return ended
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the stack is not ready: %w", err)
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// ready asks a service's /readyz; the error has its answer, which names the checks that fail.
+func ready(ctx context.Context, url string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	const most = 1 << 16 // bytes; a few checks
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s", text)
+	}
+	return nil
 }
 
 // freePort is the host of an address with any port.

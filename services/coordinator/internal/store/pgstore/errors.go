@@ -19,6 +19,8 @@ const (
 	deadlockDetected    = "40P01"
 	lockNotAvailable    = "55P03"
 	queryCanceled       = "57014" // by statement_timeout
+	undefinedTable      = "42P01"
+	undefinedSchema     = "3F000"
 )
 
 // errDeadlock: the transaction was chosen to give way and may simply be run again.
@@ -46,6 +48,9 @@ func translate(op string, err error) error {
 		return fmt.Errorf("%s: %s: %w", op, pg.ConstraintName, store.ErrNotFound)
 	case serializationFailed, deadlockDetected:
 		return fmt.Errorf("%s: %w: %w", op, errDeadlock, err)
+	case undefinedTable, undefinedSchema:
+		// Requests come as soon as the port is open; the schema is being brought up then.
+		return fmt.Errorf("%s: the schema is not there yet: %w: %w", op, store.ErrDown, err)
 	case lockNotAvailable, queryCanceled:
 		return fmt.Errorf("%s: %w: %w", op, store.ErrBusy, err)
 	}
