@@ -17,6 +17,9 @@ func (q *Queue) begin() *batch {
 		q.head, q.waiting = q.waiting[0], q.waiting[1:]
 	}
 	b := q.head
+	if b != nil && !b.sealed {
+		q.size = len(b.buf)
+	}
 	q.mu.Unlock()
 	if b == nil || b.sealed {
 		return b

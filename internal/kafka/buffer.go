@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// buffers lends memory for the batches of a chunk, in sizes of powers of two.
+// buffers lends memory for record batches, in sizes of powers of two.
 type buffers struct {
 	pools [maxBufferBits - minBufferBits + 1]sync.Pool // of *[]byte
 }
@@ -15,8 +15,9 @@ const (
 	maxBufferBits = 24 // 16 MiB; larger ones are not kept
 )
 
-// chunkBuffers is shared by all fetchers of the process.
-var chunkBuffers buffers
+// lentBuffers is shared by all fetchers and producers of the process: what is read and what is written take turns in the
+// same memory.
+var lentBuffers buffers
 
 func bufferClass(n int) int { return max(0, bits.Len(uint(max(n, 1)-1))-minBufferBits) }
 

@@ -6,23 +6,40 @@ import (
 	"math/bits"
 )
 
-// batchWriter builds one record batch in place: room for the header, then the records.
+// batchWriter builds one record batch in place: room for the header, then the records. Its memory is lent.
 type batchWriter struct {
 	buf       []byte
+	memory    *[]byte // what buf lies in
 	count     int
 	firstTime int64
 	maxTime   int64
 }
 
-func (w *batchWriter) reset() {
-	if cap(w.buf) < batchRecords {
-		w.buf = make([]byte, batchRecords, minBatchMemory)
-	}
-	w.buf, w.count = w.buf[:batchRecords], 0
+// reset begins a batch of about size bytes; it may become larger.
+func (w *batchWriter) reset(size int) {
+	w.memory = lentBuffers.get(max(size, minBatchMemory))
+	w.buf, w.count = (*w.memory)[:batchRecords], 0
 }
 
-// minBatchMemory is what a batch begins with, bytes.
+// minBatchMemory is what a batch begins with at least, bytes.
 const minBatchMemory = 16 << 10
+
+// makeRoom makes room for a record of at most size bytes.
+func (w *batchWriter) makeRoom(size int) {
+	if cap(w.buf)-len(w.buf) >= size {
+		return
+	}
+	larger := lentBuffers.get(max(2*cap(w.buf), len(w.buf)+size))
+	buf := (*larger)[:copy(*larger, w.buf)]
+	w.free()
+	w.buf, w.memory = buf, larger
+}
+
+// free gives the memory back.
+func (w *batchWriter) free() {
+	lentBuffers.put(w.memory)
+	w.buf, w.memory = nil, nil
+}
 
 // maxVarint32 is the room of the largest 32-bit varint, bytes.
 const maxVarint32 = 5
@@ -50,6 +67,7 @@ func (w *batchWriter) add(m *Message, timeMs int64) {
 		length += varintSize(int64(len(h.Key))) + len(h.Key) + bytesSize(h.Value)
 	}
 
+	w.makeRoom(maxVarint32 + length)
 	b := binary.AppendVarint(w.buf, int64(length))
 	b = append(b, 0) // attributes
 	b = binary.AppendVarint(b, timeDelta)

@@ -9,7 +9,7 @@ import (
 // EncodeForTest returns a batch of the values.
 func EncodeForTest(codec Codec, values ...string) []byte {
 	var w batchWriter
-	w.reset()
+	w.reset(0)
 	for i, v := range values {
 		w.add(&Message{Value: []byte(v)}, int64(i))
 	}

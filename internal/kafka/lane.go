@@ -336,13 +336,13 @@ func (l *lane) readBatches(w *wireReader, c *Chunk, size int) error {
 
 // lend gives the chunk memory that counts against the budget until it is released.
 func (l *lane) lend(c *Chunk, size int) *[]byte {
-	memory := chunkBuffers.get(size)
+	memory := lentBuffers.get(size)
 	charge := int64(cap(*memory))
 	budget, s := l.f.cfg.Budget, c.Sub
 	budget.Take(charge)
 	s.hold(1)
 	c.release = func() {
-		chunkBuffers.put(memory)
+		lentBuffers.put(memory)
 		budget.Give(charge)
 		s.hold(-1)
 	}

@@ -9,7 +9,7 @@ type Message struct {
 	Key         []byte // nil: null
 	Value       []byte // nil: null, a tombstone
 	Headers     []Header
-	TimestampMs int64 // ms since the epoch; 0: now
+	TimestampMs int64 // ms since the epoch; 0: when its batch was begun, which is about now
 	// Tag comes back with each Result, so that one Done can serve many messages.
 	Tag uint64
 	// Done hears what became of the message; nil: nobody asks. It is called from a loop of the producer, in the order
@@ -46,7 +46,7 @@ type QueueOptions struct {
 	// MaxBatchBytes bounds one request of this queue. Default DefaultMaxBatchBytes; never more than half of the topic's
 	// max.message.bytes (DESIGN §4), except that a single message may be as large as the topic lets it.
 	MaxBatchBytes int
-	// MaxPendingBytes is where Send begins to wait and Full says true. Default DefaultMaxPendingBytes.
+	// MaxPendingBytes is where Send begins to wait and Full says true. Default defaultPendingBatches requests.
 	MaxPendingBytes int
 	// Codec compresses the batches where that makes them smaller. Default CodecNone.
 	Codec Codec
@@ -54,8 +54,10 @@ type QueueOptions struct {
 
 // Defaults of QueueOptions.
 const (
-	DefaultMaxBatchBytes   = 4 << 20  // dispatch.max_batch, DESIGN §4
-	DefaultMaxPendingBytes = 16 << 20 // the credit of a destination, DESIGN §5
+	DefaultMaxBatchBytes = 4 << 20 // dispatch.max_batch, DESIGN §4
+	// defaultPendingBatches is how many full requests may be pending: one is in flight, one is ready to follow it, two are
+	// filled meanwhile. More would not write faster, and would take memory from everybody.
+	defaultPendingBatches = 4
 )
 
 func (o QueueOptions) withDefaults(maxMessage int) QueueOptions {
@@ -64,7 +66,7 @@ func (o QueueOptions) withDefaults(maxMessage int) QueueOptions {
 	}
 	o.MaxBatchBytes = min(o.MaxBatchBytes, maxMessage/2)
 	if o.MaxPendingBytes == 0 {
-		o.MaxPendingBytes = DefaultMaxPendingBytes
+		o.MaxPendingBytes = defaultPendingBatches * o.MaxBatchBytes
 	}
 	return o
 }

@@ -27,6 +27,7 @@ type Queue struct {
 	held     bool          // head failed and waits for Retry
 	waiting  []*batch      // behind head, oldest first; the last one takes messages
 	listed   bool          // a sender has the queue on its list, or the router looks for its leader
+	size     int           // bytes of the last batch that was begun to be sent: the next one's will be like it
 	messages int           // not answered
 	bytes    int           // of their records
 	changed  chan struct{} // closed and replaced when messages leave
@@ -43,6 +44,7 @@ type Queue struct {
 // batch is a request of one partition: the same bytes at each attempt.
 type batch struct {
 	batchWriter
+	openedMs  int64 // ms since the epoch: the timestamp of messages without one
 	entries   []entry
 	payload   int  // bytes of the records before compression
 	sealed    bool // nothing is added any more
@@ -56,19 +58,20 @@ type entry struct {
 
 var batchPool = sync.Pool{New: func() any { return new(batch) }}
 
-func newBatch() *batch {
+// newBatch returns an open batch that is expected to take about size bytes.
+func newBatch(size int) *batch {
 	b := batchPool.Get().(*batch)
-	b.reset()
+	b.reset(size)
+	b.openedMs = time.Now().UnixMilli()
 	b.entries, b.payload, b.sealed, b.discarded = b.entries[:0], 0, false, false
 	return b
 }
 
-// recycle gives the memory of a batch back, unless it is unusually much.
+// recycle gives the memory of a batch back.
 func (b *batch) recycle() {
 	clear(b.entries)
-	if cap(b.buf) <= 2*DefaultMaxBatchBytes {
-		batchPool.Put(b)
-	}
+	b.free()
+	batchPool.Put(b)
 }
 
 // tell gives each message of the batch its result.
@@ -138,7 +141,7 @@ func (q *Queue) add(m *Message) (ready bool, err error) {
 	b := q.openBatch(size)
 	timeMs := m.TimestampMs
 	if timeMs == 0 {
-		timeMs = time.Now().UnixMilli()
+		timeMs = b.openedMs
 	}
 	before := len(b.buf)
 	b.add(m, timeMs)
@@ -154,7 +157,7 @@ func (q *Queue) openBatch(size int) *batch {
 	if n := len(q.waiting); n > 0 && len(q.waiting[n-1].buf)+size <= q.opts.MaxBatchBytes {
 		return q.waiting[n-1]
 	}
-	b := newBatch()
+	b := newBatch(q.size)
 	q.waiting = append(q.waiting, b)
 	return b
 }
