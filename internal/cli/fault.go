@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pondage/pondage/internal/cli/client"
+	"github.com/pondage/pondage/internal/cli/specfile"
+	"github.com/pondage/pondage/internal/invalid"
+	"github.com/pondage/pondage/internal/problem"
+)
+
+// Codes of errors that no service answers with. They are explained in docs/cli.md.
+const (
+	codeUsage       problem.Code = "wrong_usage"
+	codeFailed      problem.Code = "command_failed"
+	codeInterrupted problem.Code = "interrupted"
+)
+
+// documents turns an error into problem documents, one for each of several errors that were joined.
+func documents(err error, cmd *cobra.Command) []*problem.Document {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*problem.Document
+		for _, one := range many.Unwrap() {
+			all = append(all, documents(one, cmd)...)
+		}
+		return all
+	}
+	return []*problem.Document{document(err, cmd)}
+}
+
+func document(err error, cmd *cobra.Command) *problem.Document {
+	var answered *client.Error
+	var inFile *specfile.Error
+	var faults *invalid.Error
+	switch {
+	case isUsage(err):
+		return usageDocument(err, cmd)
+	case errors.As(err, &inFile):
+		return inFile.Document()
+	case errors.As(err, &answered):
+		return &answered.Doc
+	case errors.As(err, &faults):
+		return problem.From(faults)
+	case errors.Is(err, context.Canceled):
+		return &problem.Document{Type: "about:blank", Title: "The command was interrupted", Code: codeInterrupted, Detail: "interrupted", Retryable: true}
+	}
+	return &problem.Document{Type: "about:blank", Title: "The command failed", Code: codeFailed, Detail: err.Error()}
+}
+
+// usageDocument tells what is wrong with a call and where its help is. Faults of a configuration keep their places.
+func usageDocument(err error, cmd *cobra.Command) *problem.Document {
+	doc := &problem.Document{Type: "about:blank", Title: "The command cannot be called so", Code: codeUsage, Detail: err.Error()}
+	if cmd != nil {
+		doc.Hint = "see " + cmd.CommandPath() + " -h"
+	}
+	var faults *invalid.Error
+	if errors.As(err, &faults) {
+		doc.Errors = problem.Faults(faults)
+	}
+	return doc
+}
