@@ -82,24 +82,32 @@ func elements(d *json.Decoder) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if !begun {
 			if _, err := d.Token(); err != nil {
-				return nil, err
+				return nil, inArray(err)
 			}
 			begun = true
 		}
 		if !d.More() {
 			if _, err := d.Token(); err != nil { // the closing bracket
-				return nil, fmt.Errorf("JSON array: %w", err)
+				return nil, inArray(err)
 			}
 			return nil, io.EOF
 		}
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
-			return nil, fmt.Errorf("JSON array: %w", err)
+			return nil, inArray(err)
 		}
 		var line bytes.Buffer
 		err := json.Compact(&line, raw)
 		return line.Bytes(), err
 	}
+}
+
+// inArray is an error of the array: its text must not end before the closing bracket.
+func inArray(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("JSON array: %w", err)
 }
 
 // Next returns the next batch, io.EOF at the end. The records before an error of the input come first.
