@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/pondage/pondage/internal/cli/client"
+)
+
+// follow opens a stream's live results and returns a function that waits for the data of the next event of a kind.
+func (c *cluster) follow(t *testing.T, name, lastID string) func(kind string) client.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/v1/streams/"+name+"/results/live", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/event-stream")
+	if lastID != "" {
+		r.Header.Set("Last-Event-ID", lastID)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("live results of %s: %s", name, answer.Status)
+	}
+	events := client.NewEvents(answer.Body)
+	return func(kind string) client.Event {
+		t.Helper()
+		for {
+			e, err := events.Next()
+			if err != nil {
+				t.Fatalf("live results of %s: %v", name, err)
+			}
+			if e.Name == kind {
+				return e
+			}
+		}
+	}
+}
+
+// TestLiveResultsComeAndGoOn: a follower sees each result as it comes, and after a break goes on behind the last it has seen.
+func TestLiveResultsComeAndGoOn(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	name, src := c.atOnce(t)
+	c.untilState(t, name, "running")
+	next := c.follow(t, name, "")
+	next("stage")
+	c.put(t, src, 0, record("a", 1000, 1))
+	first := next("row")
+	if want := `{"cp":"0","row":` + counted(1, 1) + `}`; string(first.Data) != want {
+		t.Errorf("event %s, want %s", first.Data, want)
+	}
+	c.put(t, src, 0, record("a", 2000, 2))
+	next("row")
+	c.settles(t, name, counted(2, 3))
+	again := c.follow(t, name, first.ID)
+	if e := again("row"); string(e.Data) != `{"cp":"0","row":`+counted(2, 3)+`}` {
+		t.Errorf("behind %s comes %s", first.ID, e.Data)
+	}
+}
+
+// TestT08_TheLastWindowComesWithoutAFurtherRow, with a shorter close_idle_after than the default: 4 partitions, rows on one.
+func TestT08_TheLastWindowComesWithoutAFurtherRow(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	src := c.source(t, 4, nil)
+	closing := c.create(t, count(c.name("st"), src, object{"close_idle_after": "3s"}))
+	open := c.create(t, count(c.name("st"), src, object{"close_idle_after": "0s"}))
+	c.put(t, src, 2, record("a", 1000, 1), record("a", 2000, 2), record("a", 3000, 3))
+	c.settles(t, closing, counted(3, 6))
+	// The other one has been silent for as long, and stays open; explain-window says why.
+	c.settles(t, open)
+	var why struct {
+		Notes   []string
+		Pending string `json:"pending_windows"`
+	}
+	decode(t, c.must(t, http.MethodGet, "/v1/streams/"+open+"/explain-window?time=1970-01-01T00:00:01Z", nil), &why)
+	if why.Pending != "1" || len(why.Notes) == 0 {
+		t.Errorf("explain-window of a window that idling does not close: %+v", why)
+	}
+}
+
+// TestT11_PartitionThatNeverSpoke: an empty partition and seven empty vgroups hold nothing once they are idle.
+func TestT11_PartitionThatNeverSpoke(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	src := c.source(t, 2, nil)
+	name := c.create(t, count(c.name("st"), src, object{"idle_timeout": "1s", "close_idle_after": "0s"}))
+	c.untilState(t, name, "running")
+	var lines, want []string
+	for i := range int64(60) {
+		lines = append(lines, record("a", i*1000, 1))
+	}
+	for i := range 5 {
+		want = append(want, `{"k":"a","at":"1970-01-01T00:00:`+string(rune('0'+i))+`0.000Z","n":"10","s":"10"}`)
+	}
+	c.put(t, src, 0, lines...)
+	c.settles(t, name, want...)
+}
+
+// TestT13_SlowIsNotLate, scaled down: a record every 400 ms of both clocks, windows of a second, close_idle_after of one and
+// a half. Each record counts, each window is right.
+func TestT13_SlowIsNotLate(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	src := c.source(t, 1, nil)
+	name := c.create(t, count(c.name("st"), src, object{"close_idle_after": "1500ms", "window": object{"kind": "interval", "size": "1s"}, "select": []any{
+		object{"expr": "tbname", "as": "k"}, object{"expr": "_wstart", "as": "at"}, object{"expr": "count(*)", "as": "n"},
+	}}))
+	c.untilState(t, name, "running")
+	const records, every = 20, 400 * time.Millisecond
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for i := range int64(records) {
+		<-tick.C // the case is about this pace
+		c.put(t, src, 0, record("a", i*every.Milliseconds(), 1))
+	}
+	c.accepted(t, name, records)
+	if s := c.stream(t, name); s.Counters.Late != 0 || s.Counters.Counted != records {
+		t.Errorf("counters %+v, want %d counted and none late", s.Counters, records)
+	}
+	var want []string
+	for i, n := range []string{"3", "2", "3", "2", "3", "2", "3", "2"} { // 0, 400, 800 | 1200, 1600 | …
+		want = append(want, `{"k":"a","at":"1970-01-01T00:00:0`+string(rune('0'+i))+`.000Z","n":"`+n+`"}`)
+	}
+	c.settles(t, name, want...)
+}
