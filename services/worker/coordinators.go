@@ -9,6 +9,7 @@ import (
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/api/coordinator"
+	"github.com/pondage/pondage/internal/problem"
 )
 
 // coordinators calls whichever replica answers. It implements node.Coordinator.
@@ -42,6 +43,27 @@ func (c *coordinators) Heartbeat(ctx context.Context, b common.Heartbeat) (commo
 		}
 		return answer.JSON200, answer.StatusCode(), nil
 	})
+}
+
+// CheckToken asks whom a token belongs to. An unknown one is a *problem.Error with code unauthenticated; any other error
+// means that nobody could be asked.
+func (c *coordinators) CheckToken(ctx context.Context, token string) (coordinator.Principal, error) {
+	var refused error
+	known, err := call(ctx, c, func(api *coordinator.ClientWithResponses) (*coordinator.Principal, int, error) {
+		answer, err := api.CheckTokenWithResponse(ctx, coordinator.TokenCheck{Token: token})
+		if err != nil {
+			return nil, 0, err
+		}
+		if answer.StatusCode() == http.StatusUnauthorized {
+			refused = problem.New(problem.CodeUnauthenticated, "the token is not known")
+			return &coordinator.Principal{}, answer.StatusCode(), nil
+		}
+		return answer.JSON200, answer.StatusCode(), nil
+	})
+	if err != nil {
+		return known, problem.Wrap(err, problem.CodeNoCoordinator, "the token cannot be checked: no coordinator answers")
+	}
+	return known, refused
 }
 
 // call asks the replicas in turn, beginning with the one that answered last.

@@ -34,6 +34,7 @@ type Worker struct {
 	runs     *node.Runs
 	agent    *node.Agent
 	engine   *lateEngine
+	signer   *httpserver.Signer // the transport of calls to other services
 	listener *httpserver.Listener
 	url      string
 	services []*lifecycle.Service
@@ -60,9 +61,10 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 		return nil, err
 	}
 	w.hub = connect.New(settings)
-	signed := &http.Client{Transport: &httpserver.Signer{Secret: secret}}
+	w.signer = &httpserver.Signer{Secret: secret}
+	others := peers.New(w.signer)
 	place := ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}
-	w.exchange = exchange.New(place, peers.New(signed), func() { w.agent.Nudge() })
+	w.exchange = exchange.New(place, others, func() { w.agent.Nudge() })
 	w.runs = node.NewRuns(place, w.engine, tel.Logger)
 
 	handler := &http.ServeMux{}
@@ -73,8 +75,8 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	if w.url == "" {
 		w.url = "http://" + w.listener.Addr().String()
 	}
-	w.agent = node.NewAgent(w.identity, w.url, version.Version, newCoordinators(cfg.Coordinators, signed), w.runs, tel.Logger)
-	if err := w.serve(handler, cfg, version, secret, signed); err != nil {
+	w.agent = node.NewAgent(w.identity, w.url, version.Version, newCoordinators(cfg.Coordinators, &http.Client{Transport: w.signer}), w.runs, tel.Logger)
+	if err := w.serve(handler, cfg, version, secret, others); err != nil {
 		return nil, err
 	}
 	w.services = []*lifecycle.Service{
