@@ -78,6 +78,16 @@ type Request struct {
 	Body io.Reader
 }
 
+// Lines takes a body of lines; see Take.
+func (s *Service) Lines(ctx context.Context, source, key string, body io.Reader) (int64, error) {
+	return s.Take(ctx, Request{Source: source, Form: Lines, Key: key, Body: body})
+}
+
+// Array takes a body that is one JSON array; see Take.
+func (s *Service) Array(ctx context.Context, source, key string, body io.Reader) (int64, error) {
+	return s.Take(ctx, Request{Source: source, Form: Array, Key: key, Body: body})
+}
+
 // Take writes the records of the request and returns how many when Kafka has all of them.
 //
 // Errors: *problem.Error with source_unknown and the like; what Body's Read returns; record_too_large and malformed_json,
