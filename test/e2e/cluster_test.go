@@ -465,3 +465,26 @@ func (c *cluster) query(t testing.TB, text string, args ...any) [][]string {
 	}
 	return rows
 }
+
+// lock keeps everybody from writing a table until unlock is called.
+func (c *cluster) lock(t testing.TB, table string) (unlock func()) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), c.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "LOCK TABLE "+pgx.Identifier{table}.Sanitize()+" IN EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
