@@ -14,6 +14,8 @@ type operator interface {
 	add(in selected) []expr.RowError
 	// pending tells whether rows are held back.
 	pending() bool
+	// full tells that they should be flushed now.
+	full() bool
 	// flush hands out everything held back, by destination. A batch is valid until emit returns.
 	flush(emit func(to ident.VGroup, rows *block.Batch))
 }
@@ -54,6 +56,8 @@ func (p *preAggregate) add(in selected) []expr.RowError {
 
 func (p *preAggregate) pending() bool { return p.pre.Cells() > 0 }
 
+func (p *preAggregate) full() bool { return p.pre.Full() }
+
 func (p *preAggregate) flush(emit func(ident.VGroup, *block.Batch)) { p.pre.Flush(emit) }
 
 // project is the operator of a stream without window: result rows, by the vgroup of their group.
@@ -91,6 +95,9 @@ func (p *project) add(in selected) []expr.RowError {
 }
 
 func (p *project) pending() bool { return len(p.order) > 0 }
+
+// full says never: what is held back is bounded by the input of a flush.
+func (p *project) full() bool { return false }
 
 // flush hands the batches out for good: a sink may keep them.
 func (p *project) flush(emit func(ident.VGroup, *block.Batch)) {

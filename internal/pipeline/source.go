@@ -88,6 +88,9 @@ func (s *Source) Late() []Late { return s.late }
 // Pending tells whether rows are held back for the flush.
 func (s *Source) Pending() bool { return s.operator.pending() }
 
+// Full tells that what is held back should be flushed now: to gather more would cost memory and gain little.
+func (s *Source) Full() bool { return s.operator.full() }
+
 // Flush hands out everything held back, by destination, in the order of first use.
 func (s *Source) Flush(emit func(to ident.VGroup, rows *block.Batch)) { s.operator.flush(emit) }
 

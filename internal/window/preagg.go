@@ -104,6 +104,13 @@ func NewPreAgg(c PreAggConfig) *PreAgg {
 // Cells returns how many partials the next flush would hand out: what to bound between flushes, beside MemBytes.
 func (p *PreAgg) Cells() int { return p.cells.Len() }
 
+// maxCells is how many cells are worth gathering before the flush: some 3 MB with common aggregates. More would reduce
+// little further, and fall out of the processor's cache.
+const maxCells = 1 << 15
+
+// Full tells that the flush should come now.
+func (p *PreAgg) Full() bool { return p.cells.Len() >= maxCells }
+
 // MemBytes is the memory held, used or not.
 func (p *PreAgg) MemBytes() int {
 	const headBytes, slotBytes = 24, 8

@@ -45,6 +45,28 @@ func TestFlushHandsOutOnePartialPerGroupPaneAndWindow(t *testing.T) {
 	}
 }
 
+func TestPreAggIsFullBeforeItTakesMuchMemory(t *testing.T) {
+	t.Parallel()
+	p := preAgg(t, testSpecs["sliding"])
+	const chunk = 1000
+	ts := int64(0)
+	for !p.Full() {
+		rows := make([]row, chunk)
+		for i := range rows {
+			ts += 2 // a pane of its own for each row
+			rows[i] = row{key: "a", ts: ts, openFrom: fromAll}
+		}
+		p.Add(columnsOf(rows))
+	}
+	if n := p.MemBytes(); n > 16<<20 {
+		t.Errorf("full with %d cells in %d bytes", p.Cells(), n)
+	}
+	p.Flush(func(ident.VGroup, *block.Batch) {})
+	if p.Full() {
+		t.Error("full after the flush")
+	}
+}
+
 // TestGroupsAreCanonicalKeys checks that rows share a group exactly when their canonical keys are equal (trap T35), for
 // key columns of any type, and that the keys come out as they went in.
 func TestGroupsAreCanonicalKeys(t *testing.T) {
