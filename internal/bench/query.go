@@ -32,7 +32,7 @@ const (
 	watermark  = "2s"
 )
 
-// sourceSpec declares every member of the records, as the peers do.
+// sourceSpec declares every member of the records, as the peers do: the device is the table's name.
 func sourceSpec(topic string) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"name": sourceName, "format": "json", "kafka": map[string]any{"topic": topic},
@@ -40,7 +40,6 @@ func sourceSpec(topic string) ([]byte, error) {
 		// The records' event times are fixed: a machine whose clock is behind them measures the same.
 		"max_future": nil,
 		"columns": []map[string]string{
-			{"name": "device", "type": "string"},
 			{"name": "temp", "type": "float64"},
 			{"name": "hum", "type": "int64"},
 			{"name": "status", "type": "string"},
