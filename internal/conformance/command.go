@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pondage/pondage/internal/conformance/vectors"
 )
 
 // errFailed makes the command fail after its closing line has said why.
@@ -29,13 +31,13 @@ window_close that need no deletes, no updates and no history; everything else is
 late_by: table, 0 as unbounded lateness. There is no end of input: what has not closed after the last row stays out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report := Print(cmd.OutOrStdout())
+			report := vectors.Print(cmd.OutOrStdout())
 			format, _ := cmd.Flags().GetString("output") // there is none where the command stands alone
 			if format == outputJSON {
 				lines := json.NewEncoder(cmd.OutOrStdout())
-				report = func(o Outcome) { _ = lines.Encode(o) } // a closed pipe ends the process anyway
+				report = func(o vectors.Outcome) { _ = lines.Encode(o) } // a closed pipe ends the process anyway
 			}
-			var engine Engine = Virtual{}
+			var engine vectors.Engine = vectors.Virtual{}
 			if e2e {
 				stack, err := NewStack(cmd.Context())
 				if err != nil {
@@ -44,7 +46,7 @@ late_by: table, 0 as unbounded lateness. There is no end of input: what has not 
 				defer stack.Close() //nolint:errcheck // it is thrown away
 				engine = stack
 			}
-			tally, err := Run(cmd.Context(), dir, engine, report)
+			tally, err := vectors.Run(cmd.Context(), dir, engine, report)
 			if err != nil {
 				return err
 			}

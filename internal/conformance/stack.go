@@ -13,6 +13,7 @@ import (
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/ingest"
 	"github.com/pondage/pondage/internal/config"
+	"github.com/pondage/pondage/internal/conformance/vectors"
 	"github.com/pondage/pondage/internal/devstack/scratch"
 	"github.com/pondage/pondage/internal/kafka"
 )
@@ -63,15 +64,15 @@ func (s *Stack) Close() error {
 	return s.stack.Stop()
 }
 
-// Run implements Engine.
-func (s *Stack) Run(ctx context.Context, c *Case) ([]Attempt, error) {
+// Run implements vectors.Engine.
+func (s *Stack) Run(ctx context.Context, c *vectors.Case) ([]vectors.Attempt, error) {
 	s.number++
 	name := fmt.Sprintf("case_%d", s.number)
 	specs, err := c.Specs(name)
 	if err != nil {
 		return nil, err
 	}
-	p, err := specs.Plan(env())
+	p, err := specs.Plan(vectors.Env())
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -88,7 +89,7 @@ func (s *Stack) Run(ctx context.Context, c *Case) ([]Attempt, error) {
 		return nil, err
 	}
 	// What is closed is on its way to the sink. An answer that stays wrong until the time is over is wrong.
-	attempt := Attempt{How: "through the stack", Result: p.Result}
+	attempt := vectors.Attempt{How: "through the stack", Result: p.Result}
 	for {
 		attempt.Rows = nil
 		err := landed.Results(ctx, s.stack.URL(), name, func(row []byte) error {
@@ -98,9 +99,9 @@ func (s *Stack) Run(ctx context.Context, c *Case) ([]Attempt, error) {
 		if err != nil {
 			return nil, err
 		}
-		difference, err := c.compare(p.Result, attempt.Rows)
+		difference, err := c.Compare(p.Result, attempt.Rows)
 		if err != nil || difference == "" || !wait(ctx) {
-			return []Attempt{attempt}, err
+			return []vectors.Attempt{attempt}, err
 		}
 	}
 }
@@ -117,7 +118,7 @@ func wait(ctx context.Context) bool {
 
 const contentJSON = "application/json"
 
-func (s *Stack) declare(ctx context.Context, name string, specs Specs) error {
+func (s *Stack) declare(ctx context.Context, name string, specs vectors.Specs) error {
 	// One partition: the vectors' order of arrival is that of one.
 	if _, err := s.kafka.CreateTopic(ctx, kafka.TopicSpec{Name: name, Partitions: 1}); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (s *Stack) drop(ctx context.Context, name string) {
 	_, _, _ = client.Read(s.api.DeleteStream(ctx, name, &coordinator.DeleteStreamParams{}))
 }
 
-func (s *Stack) send(ctx context.Context, name string, c *Case) error {
+func (s *Stack) send(ctx context.Context, name string, c *vectors.Case) error {
 	lines, err := c.Lines()
 	if err != nil {
 		return err
@@ -161,11 +162,11 @@ func (s *Stack) send(ctx context.Context, name string, c *Case) error {
 }
 
 // settle waits until every record is counted and the last level has heard the watermark behind the last of them.
-func (s *Stack) settle(ctx context.Context, name string, c *Case) error {
+func (s *Stack) settle(ctx context.Context, name string, c *vectors.Case) error {
 	if len(c.Input) == 0 {
 		return nil
 	}
-	highest := slices.MaxFunc(c.Input, func(a, b Record) int { return int(a.TimeMs - b.TimeMs) }).TimeMs
+	highest := slices.MaxFunc(c.Input, func(a, b vectors.Record) int { return int(a.TimeMs - b.TimeMs) }).TimeMs
 	want := time.UnixMilli(highest - c.Options.WatermarkMs)
 	for {
 		stream, _, err := client.Decode[coordinator.Stream](s.api.GetStream(ctx, name))

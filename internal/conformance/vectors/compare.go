@@ -1,4 +1,4 @@
-package conformance
+package vectors
 
 import (
 	"encoding/json"
@@ -22,9 +22,9 @@ const tolerance = 1e-9
 // or float64.
 type row map[string]any
 
-// compare says how the rows that the product has made differ from the case's answer; "" when they do not. The rows are JSON
+// Compare says how the rows that the product has made differ from the case's answer; "" when they do not. The rows are JSON
 // in the form of INTERFACE §3.
-func (c *Case) compare(result plan.ResultSchema, rows [][]byte) (string, error) {
+func (c *Case) Compare(result plan.ResultSchema, rows [][]byte) (string, error) {
 	types := map[string]block.Type{}
 	for _, col := range result.Columns {
 		types[col.Name] = col.Type

@@ -1,4 +1,4 @@
-package conformance
+package vectors
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func run(ctx context.Context, c *Case, e Engine) Outcome {
 		return Outcome{c.Name, Failed, err.Error()}
 	}
 	for _, a := range attempts {
-		difference, err := c.compare(a.Result, a.Rows)
+		difference, err := c.Compare(a.Result, a.Rows)
 		if err != nil {
 			difference = err.Error()
 		}
@@ -117,7 +117,7 @@ func Print(w io.Writer) func(Outcome) {
 // virtualVGroups is DESIGN's default: the virtual cluster has as many tasks as a real one.
 const virtualVGroups = 8
 
-// env is what a plan of the virtual cluster depends on.
-func env() plan.Env {
+// Env is what plans of the vectors depend on. A stack of the defaults gives the same results.
+func Env() plan.Env {
 	return plan.Env{Cluster: "conformance", VGroups: virtualVGroups, Zone: time.LoadLocation}
 }

@@ -1,4 +1,4 @@
-package conformance
+package vectors
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func (Virtual) Run(_ context.Context, c *Case) ([]Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := specs.Plan(env())
+	p, err := specs.Plan(Env())
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
