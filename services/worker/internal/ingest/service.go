@@ -123,7 +123,9 @@ func (s *Service) Take(ctx context.Context, r Request) (accepted int64, err erro
 func (s *Service) writer(src *spec.Source) (*writer, error) {
 	k, err := s.brokers.Kafka(src.Kafka.Connection)
 	if err != nil {
-		return nil, fmt.Errorf("kafka of source %s: %w", src.Name, err)
+		p := problem.Wrap(err, problem.CodeKafkaUnreachable, "the Kafka of source %s cannot be used here: %v", src.Name, err)
+		p.RetryAfter = retryAfter
+		return nil, p
 	}
 	at := place{k, src.Kafka.Topic}
 	s.mu.Lock()
