@@ -107,7 +107,7 @@ func TestTailGoesOnBehindTheLastEvent(t *testing.T) {
 	out, errs := &until{text: "SFO", do: cancel}, &strings.Builder{}
 	status := cli.Run(ctx, cli.Shell{Out: out, Err: errs}, []string{"tail", "q", "-o", "json", "--api", f.URL})
 	result{status, out.String(), errs.String()}.expect(t, 0, `{"origin":"LAX"}`+"\n"+`{"origin":"SFO"}`+"\n")
-	if !strings.Contains(errs.String(), "17 results are no longer kept; see: pondage results q") {
+	if want := "following q\n17 results are no longer kept; see: pondage results q\n"; errs.String() != want {
 		t.Errorf("errors: %s", errs)
 	}
 	mu.Lock()

@@ -121,6 +121,8 @@ func (t *follower) connection(ctx context.Context) error {
 
 func (t *follower) event(e client.Event) error {
 	switch e.Name {
+	case "stage": // the first event: from here on nothing is missed
+		fmt.Fprintf(t.Err, "following %s\n", t.stream)
 	case "row":
 		return t.row([]byte(e.Data))
 	case "gap":
