@@ -62,6 +62,16 @@ var packages = map[string]Layer{
 	"services/worker/internal/stage":    Wiring,
 	"services/worker":                   Wiring,
 
+	"services/worker/internal/catalog":   Shell,
+	"services/worker/internal/peers":     Shell,
+	"services/worker/internal/ingest":    Wiring,
+	"services/worker/internal/results":   Wiring,
+	"services/worker/internal/setaside":  Wiring,
+	"services/worker/internal/explain":   Wiring,
+	"services/worker/internal/watch":     Wiring,
+	"services/worker/internal/readiness": Wiring,
+	"services/worker/internal/httpapi":   HTTPAPI,
+
 	"internal/connect":      Wiring,
 	"internal/devstack/...": Wiring,
 	"internal/archtest":     TestOnly,
