@@ -646,8 +646,8 @@ type GetResultsParams struct {
 	// Order Columns, each with an optional asc or desc: window_start desc, origin.
 	Order *string `form:"order,omitempty" json:"order,omitempty"`
 
-	// Limit Most items to answer.
-	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	// Limit Most rows to answer; 100 for a JSON page when it is not given, else all.
+	Limit *externalRef0.ResultLimit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` of the page before; opaque.
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -658,8 +658,8 @@ type GetLiveResultsParams struct {
 	// Filter A condition over the result columns, in the expression language of WHERE.
 	Filter *string `form:"filter,omitempty" json:"filter,omitempty"`
 
-	// LastEventID Go on after this event.
-	LastEventID *string `json:"Last-Event-ID,omitempty"`
+	// LastEventID Go on after the event with this id.
+	LastEventID *externalRef0.LastEventID `json:"Last-Event-ID,omitempty"`
 }
 
 // ResumeStreamParams defines parameters for ResumeStream.
@@ -9643,7 +9643,7 @@ func (siw *ServerInterfaceWrapper) GetLiveResults(w http.ResponseWriter, r *http
 
 	// ------------- Optional header parameter "Last-Event-ID" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
-		var LastEventID string
+		var LastEventID externalRef0.LastEventID
 		n := len(valueList)
 		if n != 1 {
 			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
