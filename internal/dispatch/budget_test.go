@@ -42,6 +42,26 @@ func TestAFullPoolPausesSourcesAndKeepsEveryTaskAlive(t *testing.T) {
 	}
 }
 
+func TestWhatIsInUseAlreadyCountsAndPausesSources(t *testing.T) {
+	t.Parallel()
+	b := NewBudget(100)
+	if change := b.Force(holderOf(0), 1, 99); change != PoolSteady {
+		t.Errorf("99 of 100 in use: %d", change)
+	}
+	if change := b.Force(holderOf(0), 1, 200); change != PauseSources || b.Used() != 299 {
+		t.Errorf("%d of 100 in use: %d, want sources paused", b.Used(), change)
+	}
+	if grant, _ := b.Take(holderOf(0), 1, 1); grant != PoolFull {
+		t.Errorf("granted %d", grant)
+	}
+	if grant, _ := b.Take(holderOf(1), 1, 1); grant != Granted {
+		t.Errorf("a task that holds nothing got %d", grant)
+	}
+	if change := b.Give(holderOf(0), 2, 299); change != ResumeSources {
+		t.Errorf("%d of 100 in use: %d, want sources to go on", b.Used(), change)
+	}
+}
+
 func TestATaskStopsAtItsOwnCap(t *testing.T) {
 	t.Parallel()
 	b := NewBudget(1 << 40)

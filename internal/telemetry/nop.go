@@ -12,7 +12,7 @@ import (
 // Nop returns telemetry that keeps nothing: for tests, and for commands that are no service.
 func Nop() *Telemetry {
 	return &Telemetry{
-		Logger: slog.New(slog.DiscardHandler), Tracer: noop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(),
+		Logger: slog.New(slog.DiscardHandler), Tracer: noop.NewTracerProvider(), Roots: noop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(),
 		Metrics: http.NotFoundHandler(), Propagator: propagation.TraceContext{},
 	}
 }

@@ -33,7 +33,12 @@ type Process struct {
 type Telemetry struct {
 	Logger *slog.Logger
 	Tracer trace.TracerProvider
-	Meter  metric.MeterProvider
+	// Roots records every trace that begins with it. It is for hot paths, which draw by SampleRatio themselves before a
+	// span is made, so that what is not recorded costs nothing.
+	Roots trace.TracerProvider
+	// SampleRatio is the part of the traces that are to be recorded, 0 … 1; 0 when nothing is.
+	SampleRatio float64
+	Meter       metric.MeterProvider
 	// Metrics answers with the Prometheus exposition of everything made from Meter.
 	Metrics http.Handler
 	// Propagator reads and writes the W3C trace context.
