@@ -20,6 +20,7 @@ var packages = map[string]Layer{
 	"internal/task":         Core,
 	"internal/spec":         Core,
 	"internal/plan":         Core,
+	"internal/pipeline":     Core,
 
 	"services/coordinator/internal/placement":      Core,
 	"services/coordinator/internal/control/decide": Core,
@@ -57,6 +58,7 @@ var packages = map[string]Layer{
 	"services/worker/internal/node":     Shell,
 	"services/worker/internal/live":     Shell,
 	"services/worker/internal/exchange": Shell,
+	"services/worker/internal/memory":   Shell,
 	"services/worker/internal/sink":     Wiring,
 	"services/worker/internal/task":     Wiring,
 	"services/worker/internal/stage":    Wiring,

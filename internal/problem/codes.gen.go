@@ -56,6 +56,8 @@ const (
 	CodeDuplicateMember Code = "duplicate_member"
 	// CodeDuplicateName: A name is used twice in one object.
 	CodeDuplicateName Code = "duplicate_name"
+	// CodeEdgeGap: Messages of an edge are missing: its topic was truncated, made anew or lost records.
+	CodeEdgeGap Code = "edge_gap"
 	// CodeEmptyRecord: The record has no content.
 	CodeEmptyRecord Code = "empty_record"
 	// CodeForbidden: The token's role does not allow this operation.
@@ -114,8 +116,14 @@ const (
 	CodeNameMismatch Code = "name_mismatch"
 	// CodeNeedsWindow: A member or column has a meaning only with a window.
 	CodeNeedsWindow Code = "needs_window"
+	// CodeNewerStage: A node runs a newer stage of the stream already.
+	CodeNewerStage Code = "newer_stage"
+	// CodeNewerVersion: A block was written by a newer version of Pondage than this node reads.
+	CodeNewerVersion Code = "newer_version"
 	// CodeNoCoordinator: A worker cannot ask any coordinator about a name that it does not know.
 	CodeNoCoordinator Code = "no_coordinator"
+	// CodeNoSuchTask: A node does not run a task that the placement gives it, or the edge's topic is gone.
+	CodeNoSuchTask Code = "no_such_task"
 	// CodeNoWorker: No worker can answer now.
 	CodeNoWorker Code = "no_worker"
 	// CodeNodeBack: A suspect node beats again.
@@ -174,6 +182,8 @@ const (
 	CodeSecretInSpec Code = "secret_in_spec"
 	// CodeSinkUnreachable: A sink's database or broker does not answer.
 	CodeSinkUnreachable Code = "sink_unreachable"
+	// CodeSourceCorrupt: A record batch of the source fails its checksum or cannot be decoded.
+	CodeSourceCorrupt Code = "source_corrupt"
 	// CodeSourceExists: A source of this name exists.
 	CodeSourceExists Code = "source_exists"
 	// CodeSourceInUse: Streams read the source.
@@ -186,6 +196,8 @@ const (
 	CodeSourceUnknown Code = "source_unknown"
 	// CodeStageBegun: A stage was placed.
 	CodeStageBegun Code = "stage_begun"
+	// CodeStageRefused: A receiver or sink belongs to another stage of the stream.
+	CodeStageRefused Code = "stage_refused"
 	// CodeStartFailed: A task could not be started.
 	CodeStartFailed Code = "start_failed"
 	// CodeStartTimeout: Tasks were not ready in time.
@@ -293,6 +305,7 @@ var catalogue = map[Code]Entry{
 	CodeDuplicateKey:               {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "One key is given twice", Remedy: "In a stream: keep one group key. In a record: the producer writes a member twice."},
 	CodeDuplicateMember:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member is given twice", Remedy: "Keep one."},
 	CodeDuplicateName:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A name is used twice in one object", Remedy: "Rename one."},
+	CodeEdgeGap:                    {Kinds: KindCause, Status: 0, Retryable: false, Title: "Messages of an edge are missing: its topic was truncated, made anew or lost records", Remedy: "Nothing; the stream was reset. If it comes back, look at the brokers and who else writes to the cluster's topics."},
 	CodeEmptyRecord:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no content", Remedy: "Nothing; a tombstone or an empty message has no row."},
 	CodeForbidden:                  {Kinds: KindRequest, Status: 403, Retryable: false, Title: "The token's role does not allow this operation", Remedy: "Use a token with the role in the detail."},
 	CodeIdempotencyKeyReused:       {Kinds: KindRequest, Status: 422, Retryable: false, Title: "The Idempotency-Key was used for another request", Remedy: "Use a new key for each request."},
@@ -322,7 +335,10 @@ var catalogue = map[Code]Entry{
 	CodeMissingTime:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no event time where the source says", Remedy: "Check `event_time` of the source."},
 	CodeNameMismatch:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The name in the document is not the one in the path", Remedy: "Make them equal, or leave it out of the document."},
 	CodeNeedsWindow:                {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member or column has a meaning only with a window", Remedy: "Add a window, or leave it out."},
+	CodeNewerStage:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A node runs a newer stage of the stream already", Remedy: "Nothing; this node's orders follow."},
+	CodeNewerVersion:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A block was written by a newer version of Pondage than this node reads", Remedy: "The stream was reset and writes the version that all its nodes read; update the older nodes."},
 	CodeNoCoordinator:              {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A worker cannot ask any coordinator about a name that it does not know", Remedy: "Check that a coordinator runs and that the worker's coordinators name it; /readyz of the worker has the cause."},
+	CodeNoSuchTask:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A node does not run a task that the placement gives it, or the edge's topic is gone", Remedy: "Nothing; the stream was reset. If it comes back, look whether somebody deletes topics of the cluster."},
 	CodeNoWorker:                   {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No worker can answer now", Remedy: "Start one, or wait until it has registered; GET /v1/nodes lists them."},
 	CodeNodeBack:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A suspect node beats again", Remedy: "Nothing."},
 	CodeNodeLeft:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A node said that it closes", Remedy: "Nothing."},
@@ -352,12 +368,14 @@ var catalogue = map[Code]Entry{
 	CodeRowTooLarge:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A single row is larger than a block may be", Remedy: "Select less of it."},
 	CodeSecretInSpec:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
 	CodeSinkUnreachable:            {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
+	CodeSourceCorrupt:              {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch of the source fails its checksum or cannot be decoded", Remedy: "Reading it again gives the same bytes: look at the broker's disk, or make the stream again from behind the damage."},
 	CodeSourceExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A source of this name exists", Remedy: "Choose another name, or replace it with PUT."},
 	CodeSourceInUse:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Streams read the source", Remedy: "Drop them first."},
 	CodeSourceOffsetsLost:          {Kinds: KindCause, Status: 0, Retryable: false, Title: "The source topic no longer has records that were not read yet", Remedy: "Retention removed them. The detail counts them; reset the stream to read what is left."},
 	CodeSourceTopicRecreated:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "The source topic was deleted and made again", Remedy: "Positions of the old topic mean nothing in the new one. Make the stream again, or reset it."},
 	CodeSourceUnknown:              {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such source", Remedy: "List them: GET /v1/sources."},
 	CodeStageBegun:                 {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stage was placed", Remedy: "Nothing."},
+	CodeStageRefused:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A receiver or sink belongs to another stage of the stream", Remedy: "Nothing; the stream was reset."},
 	CodeStartFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task could not be started", Remedy: "The message has the reason."},
 	CodeStartTimeout:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "Tasks were not ready in time", Remedy: "The message names them; look at their nodes."},
 	CodeStreamCreated:              {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream was created", Remedy: "Nothing."},

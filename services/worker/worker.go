@@ -19,8 +19,10 @@ import (
 	"github.com/pondage/pondage/internal/lifecycle"
 	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
+	"github.com/pondage/pondage/services/worker/internal/memory"
 	"github.com/pondage/pondage/services/worker/internal/node"
 	"github.com/pondage/pondage/services/worker/internal/peers"
+	"github.com/pondage/pondage/services/worker/internal/sink"
 	"github.com/pondage/pondage/services/worker/internal/stage"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
@@ -34,6 +36,8 @@ type Worker struct {
 	runs     *node.Runs
 	agent    *node.Agent
 	engine   *lateEngine
+	memory   *memory.Pool
+	live     *kafka.Limit
 	signer   *httpserver.Signer // the transport of calls to other services
 	listener *httpserver.Listener
 	url      string
@@ -55,7 +59,9 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	if err != nil {
 		return nil, err
 	}
-	settings.Fetch = kafka.FetcherConfig{Budget: kafka.NewLimit(int64(cfg.Memory) / fetchShare)}
+	w.memory = memory.New(int64(cfg.Memory) - int64(cfg.Memory)/liveShare)
+	w.live = kafka.NewLimit(int64(cfg.Memory) / liveShare)
+	settings.Fetch = kafka.FetcherConfig{Budget: w.memory}
 	secret, err := clusterSecret(cfg.Security)
 	if err != nil {
 		return nil, err
@@ -86,9 +92,9 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	return w, nil
 }
 
-// fetchShare is the part of the worker's memory that chunks may hold: a quarter. The rest is for blocks in both
-// directions (bounded by credit), result batches, and window state.
-const fetchShare = 4
+// liveShare is the part of the worker's memory that the rings of live results have: a sixteenth. The rest is the pool of
+// what is on its way from sources to sinks.
+const liveShare = 16
 
 func clusterSecret(s config.Security) ([]byte, error) {
 	if !s.ClusterSecret.Set() {
@@ -101,16 +107,16 @@ func clusterSecret(s config.Security) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// run registers the node, then lets heartbeats, orders and credits go on until the context ends. What a stream does ends
-// before the node says that it leaves.
+// run registers the node, then lets heartbeats, orders and credits go on until the context ends. The node says that it
+// leaves before its tasks end, so that they move at once (DESIGN §11).
 func (w *Worker) run(ctx context.Context) error {
-	place := ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}
-	metrics, err := task.NewMetrics(w.tel.Meter)
+	starts, err := w.stages()
 	if err != nil {
 		return err
 	}
 	err = w.agent.Register(ctx, func(c node.Cluster) error {
-		w.engine.set(stage.NewEngine(place, c, w.hub, w.exchange, metrics, w.tel.Logger))
+		starts.Cluster = c
+		w.engine.set(stage.NewEngine(starts))
 		return nil
 	})
 	if err != nil {
@@ -131,6 +137,20 @@ func (w *Worker) run(ctx context.Context) error {
 		return fmt.Errorf("%w: this process exits", err)
 	}
 	return err
+}
+
+// stages is what the runs of streams are made with, but for the cluster, which the node learns when it registers.
+func (w *Worker) stages() (stage.Config, error) {
+	c := stage.Config{
+		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live,
+		Tracing: task.NewTracing(w.tel), Tracer: w.tel.Tracer.Tracer("github.com/pondage/pondage/services/worker"), Log: w.tel.Logger,
+	}
+	var errs [4]error
+	c.Metrics, errs[0] = stage.NewMetrics(w.tel.Meter)
+	c.Tasks, errs[1] = task.NewMetrics(w.tel.Meter)
+	c.Sinks, errs[2] = sink.NewMetrics(w.tel.Meter)
+	errs[3] = w.memory.Measure(w.tel.Meter)
+	return c, errors.Join(errs[:]...)
 }
 
 // URL is where the API is reached.

@@ -142,6 +142,12 @@ func (x *Exchange) Consumed(ch dispatch.Channel, upTo ident.MsgID) {
 	x.credit(dispatch.Consumed{Channel: ch, Msg: upTo})
 }
 
+// HeldBack says that messages of a channel wait for the triggers of others.
+func (x *Exchange) HeldBack(ch dispatch.Channel) { x.credit(dispatch.HeldBack{Channel: ch}) }
+
+// Released says that they do not wait any more.
+func (x *Exchange) Released(ch dispatch.Channel) { x.credit(dispatch.Released{Channel: ch}) }
+
 // Answer answers a question for a floor.
 func (x *Exchange) Answer(ch dispatch.Channel, q watermark.Question, w ident.EventMs) {
 	x.credit(dispatch.FloorAnswered{Channel: ch, Question: int64(q), Watermark: w})

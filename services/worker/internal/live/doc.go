@@ -7,6 +7,6 @@
 // reads from a Position, the vector of the next sequences of all vgroups, and is told when rows that it wanted are gone
 // (the ring moved on) or the stage is another: then it should query.
 //
-// Publishing costs no encoding and never waits: a slow watcher loses its place, nobody else anything. All methods may be
+// The rings of a node share a bounded memory. Publishing costs no encoding and never waits: a slow watcher loses its place, nobody else anything. All methods may be
 // called from any goroutine.
 package live

@@ -15,6 +15,19 @@ func rows(from, to int) *block.Batch {
 	return b
 }
 
+// share is memory of so many bytes.
+type share struct{ free int64 }
+
+func (s *share) TryTake(n int64) bool {
+	if n > s.free {
+		return false
+	}
+	s.free -= n
+	return true
+}
+
+func (s *share) Give(n int64) { s.free += n }
+
 func read(f *Feed, p *Position) (got []int64, lost int64) {
 	out, lost, _ := f.Read(p)
 	for _, r := range out {
@@ -92,4 +105,34 @@ func TestAWatcherIsWoken(t *testing.T) {
 	}
 	f.Publish(0, rows(0, 1))
 	<-wait
+}
+
+func TestRingsStayWithinTheNodesShare(t *testing.T) {
+	t.Parallel()
+	const batch = 1000
+	m := &share{free: int64(rows(0, batch).MemBytes() * 3)}
+	all := m.free
+	a, b := NewFeed(1, 1).Within(m), NewFeed(1, 1).Within(m)
+	pa, pb := a.End(), b.End()
+	for i := range 5 {
+		a.Publish(0, rows(i*batch, (i+1)*batch))
+	}
+	b.Publish(0, rows(0, batch))
+	if got, lost := read(a, &pa); len(got) != 3*batch || lost != 2*batch || got[0] != 2*batch {
+		t.Errorf("got %d from %v on, lost %d", len(got), got[0], lost)
+	}
+	// The share is used up: nothing of b is kept, and its watcher is told so.
+	if got, lost := read(b, &pb); len(got) != 0 || lost != batch {
+		t.Errorf("got %d, lost %d", len(got), lost)
+	}
+	a.Close()
+	b.Publish(0, rows(batch, 2*batch))
+	if got, lost := read(b, &pb); len(got) != batch || lost != 0 {
+		t.Errorf("after the other has ended: got %d, lost %d", len(got), lost)
+	}
+	b.Close()
+	b.Publish(0, rows(0, batch))
+	if m.free != all {
+		t.Errorf("%d of %d bytes are free at the end", m.free, all)
+	}
 }

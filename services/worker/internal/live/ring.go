@@ -10,8 +10,17 @@ import (
 // RingBytes bounds what is kept of one stream's vgroup, in bytes of its columns. A few seconds of a busy stream.
 const RingBytes = 1 << 20
 
+// Memory is what the rings of all streams of a node may hold together. Where it is used up a ring keeps what it has
+// place for, at the worst nothing: who watches is told how much was lost.
+type Memory interface {
+	TryTake(bytes int64) bool
+	Give(bytes int64)
+}
+
 // Feed is the live results of one stream on this node.
 type Feed struct {
+	memory Memory
+
 	mu      sync.Mutex
 	stage   ident.Stage
 	rings   []ring
@@ -33,10 +42,22 @@ type entry struct {
 	bytes int
 }
 
-// NewFeed returns the feed of a stream in a stage, with V vgroups.
+// NewFeed returns the feed of a stream in a stage, with V vgroups, bounded by RingBytes alone.
 func NewFeed(stage ident.Stage, vgroups int) *Feed {
-	return &Feed{stage: stage, rings: make([]ring, vgroups), changed: make(chan struct{})}
+	return &Feed{memory: unbounded{}, stage: stage, rings: make([]ring, vgroups), changed: make(chan struct{})}
 }
+
+// Within has the rings stay within the node's share, too. To be called before the first Publish.
+func (f *Feed) Within(m Memory) *Feed {
+	f.memory = m
+	return f
+}
+
+// unbounded is memory that nobody counts.
+type unbounded struct{}
+
+func (unbounded) TryTake(int64) bool { return true }
+func (unbounded) Give(int64)         {}
 
 // Publish appends the results of a vgroup. The batch must not be changed afterwards.
 func (f *Feed) Publish(vg ident.VGroup, rows *block.Batch) {
@@ -47,29 +68,52 @@ func (f *Feed) Publish(vg ident.VGroup, rows *block.Batch) {
 	size := rows.MemBytes()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := &f.rings[vg]
-	r.entries = append(r.entries, entry{first: r.next, rows: rows, bytes: size})
-	r.next += uint64(n)
-	r.bytes += size
-	// The newest batch stays, however large.
-	drop := 0
-	for r.bytes > RingBytes && drop < len(r.entries)-1 {
-		r.bytes -= r.entries[drop].bytes
-		r.entries[drop] = entry{}
-		drop++
+	if f.ended {
+		return
 	}
-	r.entries = r.entries[drop:]
+	r := &f.rings[vg]
+	first := r.next
+	r.next += uint64(n)
+	for r.bytes+size > RingBytes && len(r.entries) > 0 {
+		f.drop(r)
+	}
+	taken := f.memory.TryTake(int64(size))
+	for !taken && len(r.entries) > 0 { // at the expense of its own past only
+		f.drop(r)
+		taken = f.memory.TryTake(int64(size))
+	}
+	if taken {
+		r.entries = append(r.entries, entry{first: first, rows: rows, bytes: size})
+		r.bytes += size
+	}
+	f.announce()
+}
+
+// drop forgets the oldest batch of a ring.
+func (f *Feed) drop(r *ring) {
+	gone := r.entries[0].bytes
+	r.entries[0] = entry{}
+	r.entries = r.entries[1:]
+	r.bytes -= gone
+	f.memory.Give(int64(gone))
+}
+
+func (f *Feed) announce() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// Close says that the stage is over: watchers find the next one's feed.
+// Close says that the stage is over and forgets its results: watchers find the next one's feed.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ended = true
-	close(f.changed)
-	f.changed = make(chan struct{})
+	for i := range f.rings {
+		for len(f.rings[i].entries) > 0 {
+			f.drop(&f.rings[i])
+		}
+	}
+	f.announce()
 }
 
 // Closed tells whether the stage is over.

@@ -9,6 +9,8 @@
 // durable (committed, or acknowledged by all in-sync replicas); a full queue makes Write wait, which holds the task and
 // so its sources (trap T32), and no other stream; an output that is down is retried for ever, and shown.
 //
+// Memory: a batch counts as its task's from Write until it is durable; Write waits for it (package memory).
+//
 // Goroutines: one an output and task, ended by Close. Write, Flush and Close are called by the task's goroutine.
 //
 // Start reading at Chain, then pump.go.

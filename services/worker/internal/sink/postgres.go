@@ -24,14 +24,24 @@ type postgres struct {
 	reject func(Rejected) error
 }
 
-// NewPostgres returns an output that upserts into the table. reject is called for a row that Postgres will never take;
-// its error is retried like the write.
-func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, reject func(Rejected) error) Output {
-	o := &postgres{db: db, table: table, writer: pgtable.NewWriter(table), fence: fence, reject: reject}
-	o.pump = newPump("postgres", o.upsert, func(err error) bool {
+// NewPostgres returns an output that upserts into the table.
+func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, env Env) Output {
+	o := &postgres{db: db, table: table, writer: pgtable.NewWriter(table), fence: fence, reject: env.Reject}
+	o.pump = newPump("postgres", env, o.write, func(err error) bool {
 		return errors.Is(err, pgtable.ErrFenced) || errors.Is(err, pgtable.ErrMismatch)
 	})
 	return o
+}
+
+// write gives the batches' memory back when they are committed.
+func (o *postgres) write(ctx context.Context, batches []*block.Batch) error {
+	if err := o.upsert(ctx, batches); err != nil {
+		return err
+	}
+	for _, b := range batches {
+		o.env.Memory.Give(int64(b.MemBytes()))
+	}
+	return nil
 }
 
 func (o *postgres) upsert(ctx context.Context, batches []*block.Batch) error {

@@ -7,7 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/telemetry"
 )
 
 // Bounds of the queue before an output, and of its retries.
@@ -20,10 +24,12 @@ const (
 )
 
 // pump is the queue and the goroutine of an output. write gets batches in order and is repeated, with the same
-// batches, until it succeeds, the pump is closed, or it returns a stop.
+// batches, until it succeeds, the pump is closed, or it returns a stop. write gives the batches' memory back.
 type pump struct {
-	kind  string
-	write func(ctx context.Context, batches []*block.Batch) error
+	kind       string
+	env        Env
+	attributes attributes
+	write      func(ctx context.Context, batches []*block.Batch) error
 	// stops tells whether an error of write cannot be cured by repeating.
 	stops func(error) bool
 
@@ -40,12 +46,16 @@ type pump struct {
 // item is a batch, or a flush: then flushed is closed once everything before it is written.
 type item struct {
 	rows    *block.Batch
+	trace   trace.SpanContext // of the block that the rows come from; invalid: it is not sampled
 	flushed chan struct{}
 }
 
-func newPump(kind string, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
+func newPump(kind string, env Env, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pump{kind: kind, write: write, stops: stops, queue: make(chan item, queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	p := &pump{
+		kind: kind, env: env, attributes: attributesOf(env.Stream, kind), write: write, stops: stops,
+		queue: make(chan item, queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{}),
+	}
 	go p.run()
 	return p
 }
@@ -55,7 +65,32 @@ func (p *pump) Write(ctx context.Context, rows *block.Batch) error {
 	if rows.Rows() == 0 {
 		return nil
 	}
-	return p.put(ctx, item{rows: rows})
+	bytes := int64(rows.MemBytes())
+	if err := p.take(ctx, bytes); err != nil {
+		return err
+	}
+	err := p.put(ctx, item{rows: rows, trace: trace.SpanContextFromContext(ctx)})
+	if err != nil {
+		p.env.Memory.Give(bytes)
+	}
+	return err
+}
+
+// take waits for memory.
+func (p *pump) take(ctx context.Context, bytes int64) error {
+	for {
+		changed := p.env.Memory.Changed()
+		if p.env.Memory.TryTake(bytes) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-p.done:
+			return p.ended()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Flush implements Output.
@@ -122,52 +157,67 @@ func (p *pump) run() {
 		case <-p.ctx.Done():
 			return
 		case it := <-p.queue:
-			batches, flushed := p.gather(it)
-			if len(batches) > 0 && !p.persist(batches) {
+			g := p.gather(it)
+			if len(g.batches) > 0 && !p.persist(g) {
 				return
 			}
-			for _, f := range flushed {
-				close(f)
+			if g.flushed != nil {
+				close(g.flushed)
 			}
 		}
 	}
 }
 
+// gathered is what one write takes, and the flush behind it, if there is one.
+type gathered struct {
+	batches []*block.Batch
+	rows    int
+	traces  []trace.SpanContext
+	flushed chan struct{}
+}
+
 // gather takes what already waits, up to the size of a write. A flush ends it: nothing behind it may delay it.
-func (p *pump) gather(first item) (batches []*block.Batch, flushed []chan struct{}) {
-	rows := 0
+func (p *pump) gather(first item) (g gathered) {
 	for it := first; ; {
 		if it.flushed != nil {
-			return batches, append(flushed, it.flushed)
+			g.flushed = it.flushed
+			return g
 		}
-		batches = append(batches, it.rows)
-		rows += it.rows.Rows()
-		if rows >= writeRows {
-			return batches, flushed
+		g.batches = append(g.batches, it.rows)
+		g.rows += it.rows.Rows()
+		if it.trace.IsSampled() {
+			g.traces = append(g.traces, it.trace)
+		}
+		if g.rows >= writeRows {
+			return g
 		}
 		select {
 		case it = <-p.queue:
 		default:
-			return batches, flushed
+			return g
 		}
 	}
 }
 
 // persist writes the batches, however long it takes. It returns false when the pump must end.
-func (p *pump) persist(batches []*block.Batch) bool {
+func (p *pump) persist(g gathered) bool {
+	ctx, span := p.trace(g)
+	defer span.End()
 	pause := retryFirst
 	for {
-		err := p.write(p.ctx, batches)
+		began := time.Now()
+		err := p.write(ctx, g.batches)
 		p.note(err)
-		switch {
-		case err == nil:
+		if p.ctx.Err() == nil {
+			p.env.Metrics.wrote(ctx, p.attributes, g.rows, began, err)
+		}
+		if err == nil {
 			return true
-		case p.ctx.Err() != nil:
-			return false
-		case p.stops(err):
-			p.mu.Lock()
-			p.err = err
-			p.mu.Unlock()
+		}
+		span.RecordError(err)
+		if p.ctx.Err() != nil || p.stops(err) {
+			span.SetStatus(codes.Error, err.Error())
+			p.stop(err)
 			return false
 		}
 		select {
@@ -177,6 +227,28 @@ func (p *pump) persist(batches []*block.Batch) bool {
 		}
 		pause = min(2*pause, retryMost)
 	}
+}
+
+// stop notes what the pump ends with; nothing when it is closed.
+func (p *pump) stop(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() == nil {
+		p.err = err
+	}
+}
+
+// trace begins the span of a write: of the trace of its first sampled rows, with links to those of the others. Without
+// any it costs nothing.
+func (p *pump) trace(g gathered) (context.Context, trace.Span) {
+	if len(g.traces) == 0 {
+		return p.ctx, trace.SpanFromContext(p.ctx) // records nothing
+	}
+	options := []trace.SpanStartOption{trace.WithAttributes(telemetry.Stream.String(p.env.Stream), kindKey.String(p.kind), rowsKey.Int(g.rows))}
+	for _, other := range g.traces[1:] {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: other}))
+	}
+	return p.env.Tracer.Start(trace.ContextWithRemoteSpanContext(p.ctx, g.traces[0]), "write "+p.kind, options...)
 }
 
 func (p *pump) note(err error) {

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/metric/noop"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/pondage/pondage/internal/block"
 )
 
@@ -18,6 +21,21 @@ func batch(n int64) *block.Batch {
 }
 
 var errStop = errors.New("stop")
+
+// unlimited is memory without end.
+type unlimited struct{}
+
+func (unlimited) TryTake(int64) bool       { return true }
+func (unlimited) Changed() <-chan struct{} { return nil }
+func (unlimited) Give(int64)               {}
+
+func env(m Memory) Env {
+	metrics, err := NewMetrics(noop.NewMeterProvider())
+	if err != nil {
+		panic(err)
+	}
+	return Env{Stream: "s", Memory: m, Metrics: metrics, Tracer: tracenoop.NewTracerProvider().Tracer("test")}
+}
 
 // recorder is an output of a test: it fails while fails > 0, then records what it is given.
 type recorder struct {
@@ -43,7 +61,7 @@ func TestResultsAreWrittenInOrderAndFlushWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		p := newPump("test", r.write, isStop)
+		p := newPump("test", env(unlimited{}), r.write, isStop)
 		defer p.Close()
 		var want []int64
 		for n := range int64(50) {
@@ -65,7 +83,7 @@ func TestAnOutputThatIsDownIsRetriedAndShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 3, err: errors.New("connection refused")}
-		p := newPump("test", r.write, isStop)
+		p := newPump("test", env(unlimited{}), r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -88,7 +106,7 @@ func TestT32_AFullQueueHoldsTheTaskAndIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = time.Second
 		r := &recorder{}
-		p := newPump("test", func(ctx context.Context, b []*block.Batch) error {
+		p := newPump("test", env(unlimited{}), func(ctx context.Context, b []*block.Batch) error {
 			time.Sleep(slow)
 			return r.write(ctx, b)
 		}, isStop)
@@ -111,7 +129,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 1, err: errStop}
-		p := newPump("test", r.write, isStop)
+		p := newPump("test", env(unlimited{}), r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -128,7 +146,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 func TestT33_AHangingOutputEndsWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump("test", func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
+		p := newPump("test", env(unlimited{}), func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pondage/pondage/internal/block"
 )
 
@@ -28,6 +30,24 @@ type Status struct {
 	// Problem is the last error of an output that is retried at the moment; empty while all is well.
 	Problem string
 	Since   time.Time // when Problem began
+}
+
+// Memory is the part of the node's memory that the task has (package memory). An output takes the size of a batch from
+// Write until the rows are durable where its delivery says.
+type Memory interface {
+	TryTake(bytes int64) bool
+	Changed() <-chan struct{} // closed when memory comes back; to be asked for before TryTake
+	Give(bytes int64)
+}
+
+// Env is what every output is made with.
+type Env struct {
+	Stream  string
+	Memory  Memory
+	Metrics *Metrics
+	Tracer  trace.Tracer
+	// Reject sets a row aside that the output will never take; its error is retried like the write.
+	Reject func(Rejected) error
 }
 
 // Rejected is a row that the output will never take: it goes to the dead-letter topic.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
@@ -42,18 +43,13 @@ type aside struct {
 	late     string // topic
 
 	mu     sync.Mutex
-	queues map[asideQueue]*kafka.Queue
-}
-
-type asideQueue struct {
-	topic     string
-	partition ident.Partition
+	queues map[string]*kafka.Queue // by topic
 }
 
 func newAside(c ident.Cluster, p *plan.Plan, producer *kafka.Producer) *aside {
 	return &aside{
 		producer: producer, source: p.Source.Name, stream: p.Stream.Name,
-		dead: c.DeadTopic(p.Source.Name), late: c.LateTopic(p.Stream.Name), queues: map[asideQueue]*kafka.Queue{},
+		dead: c.DeadTopic(p.Source.Name), late: c.LateTopic(p.Stream.Name), queues: map[string]*kafka.Queue{},
 	}
 }
 
@@ -84,28 +80,59 @@ func (a *aside) headers(topic string, partition, offset int64, code, reason stri
 
 func header(key, value string) kafka.Header { return kafka.Header{Key: key, Value: []byte(value)} }
 
-// send waits for room in the topic's queue. All of a run goes to one partition: there is little of it, and so it is in
-// the order it was found.
+const (
+	// asidePending is how much of a topic may be unanswered before a task waits, bytes.
+	asidePending = 1 << 20
+	// asideGrace is how long a topic may be unknown: the coordinator has made it before the stage, metadata follow.
+	asideGrace = 10 * time.Second
+)
+
+// send waits for room in the topic's queue.
 func (a *aside) send(ctx context.Context, topic string, m kafka.Message) error {
-	q, err := a.queue(ctx, asideQueue{topic: topic})
+	q, err := a.queue(ctx, topic)
 	if err != nil {
 		return err
 	}
 	return q.Send(ctx, m)
 }
 
-func (a *aside) queue(ctx context.Context, k asideQueue) (*kafka.Queue, error) {
+// queue returns the topic's queue, opened however long the brokers are away: that is no failure of the task. All of a run
+// goes to partition 0: there is little of it, and so it is in the order it was found.
+func (a *aside) queue(ctx context.Context, topic string) (*kafka.Queue, error) {
+	began := time.Now()
+	for {
+		a.mu.Lock()
+		q := a.queues[topic]
+		a.mu.Unlock()
+		if q != nil {
+			return q, nil
+		}
+		q, err := a.producer.Open(ctx, topic, 0, kafka.QueueOptions{Mode: kafka.RetryItself, MaxPendingBytes: asidePending})
+		unknown := kafka.CodeOf(err) == kafka.CodeTopicUnknown && time.Since(began) < asideGrace
+		switch {
+		case err == nil:
+			return a.keep(topic, q), nil
+		case !kafka.Transient(err) && !unknown:
+			return nil, err
+		case !pause(ctx, bringUpPause):
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// keep keeps the queue, unless another task was first: two would mix up the order.
+func (a *aside) keep(topic string, q *kafka.Queue) *kafka.Queue {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if q := a.queues[k]; q != nil {
-		return q, nil
+	first := a.queues[topic]
+	if first == nil {
+		a.queues[topic] = q
 	}
-	q, err := a.producer.Open(ctx, k.topic, k.partition, kafka.QueueOptions{Mode: kafka.RetryItself})
-	if err != nil {
-		return nil, err
+	a.mu.Unlock()
+	if first != nil {
+		q.Close()
+		return first
 	}
-	a.queues[k] = q
-	return q, nil
+	return q
 }
 
 // Flush implements task.Aside.

@@ -3,35 +3,56 @@ package stage
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/live"
+	"github.com/pondage/pondage/services/worker/internal/memory"
 	"github.com/pondage/pondage/services/worker/internal/node"
+	"github.com/pondage/pondage/services/worker/internal/sink"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
 
+// Config is what the runs of a node are made with.
+type Config struct {
+	Place    ident.Place
+	Cluster  node.Cluster
+	Hub      *connect.Hub
+	Exchange *exchange.Exchange
+	Memory   *memory.Pool
+	Live     live.Memory
+	Metrics  *Metrics
+	Tasks    *task.Metrics
+	Sinks    *sink.Metrics
+	Tracing  *task.Tracing
+	Tracer   trace.Tracer
+	Log      *slog.Logger
+}
+
 // Engine starts the runs of a node. It implements node.Starter.
 type Engine struct {
-	place    ident.Place
-	cluster  node.Cluster
-	hub      *connect.Hub
-	exchange *exchange.Exchange
-	metrics  *task.Metrics
-	log      *slog.Logger
-	started  time.Time
+	Config
+	started time.Time
 
 	mu    sync.Mutex
 	feeds map[ident.StreamID]*live.Feed
+	runs  map[ident.StreamID]*Run
 }
 
 // NewEngine returns the engine of a node that knows its cluster.
-func NewEngine(place ident.Place, c node.Cluster, hub *connect.Hub, x *exchange.Exchange, metrics *task.Metrics, log *slog.Logger) *Engine {
-	return &Engine{place: place, cluster: c, hub: hub, exchange: x, metrics: metrics, log: log, started: time.Now(), feeds: map[ident.StreamID]*live.Feed{}}
+func NewEngine(c Config) *Engine {
+	e := &Engine{Config: c, started: time.Now(), feeds: map[ident.StreamID]*live.Feed{}, runs: map[ident.StreamID]*Run{}}
+	c.Metrics.observe(e.live)
+	return e
 }
 
 // Feed returns the live results of a stream on this node; nil while it has none here.
@@ -41,16 +62,30 @@ func (e *Engine) Feed(id ident.StreamID) *live.Feed {
 	return e.feeds[id]
 }
 
-// feed makes the live results of a stage. Those of the stage before end with it: its watchers are told of the new one.
-func (e *Engine) feed(id ident.StreamID, stage ident.Stage) *live.Feed {
-	f := live.NewFeed(stage, e.cluster.VGroups)
+// openFeed makes the live results of a stage. Those of the stage before have ended with it.
+func (e *Engine) openFeed(id ident.StreamID, stage ident.Stage) *live.Feed {
+	f := live.NewFeed(stage, e.Cluster.VGroups).Within(e.Live)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if old := e.feeds[id]; old != nil {
-		old.Close()
-	}
 	e.feeds[id] = f
 	return f
+}
+
+// closeFeed ends the live results of a stage: who watches looks for those of the next.
+func (e *Engine) closeFeed(id ident.StreamID, f *live.Feed) {
+	f.Close()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.feeds[id] == f {
+		delete(e.feeds, id)
+	}
+}
+
+// live returns the runs of the node.
+func (e *Engine) live() []*Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.runs))
 }
 
 // Start begins a run. It does not wait for anything; changed is called when a report says something new.
@@ -58,13 +93,23 @@ func (e *Engine) Start(o common.Order, changed func()) node.Run {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Run{
 		engine: e, id: ident.StreamID(o.StreamID), stage: ident.Stage(o.Stage), name: o.Name, order: o, changed: changed, cancel: cancel,
-		log: e.log.With("stream", o.Name, "stage", o.Stage),
+		tasks: map[ident.Task]running{}, log: e.Log.With(telemetry.KeyStream, o.Name, telemetry.KeyStage, o.Stage),
 	}
-	r.mine, r.placed = placement(o, e.place)
-	for node, address := range r.placed.addresses {
-		e.exchange.Locate(node, address)
-	}
-	e.exchange.StageKnown(r.id, r.stage, r.mine)
+	r.mine, r.placed = placement(o, e.Place)
+	r.locate(r.placed)
+	e.Exchange.StageKnown(r.id, r.stage, r.mine)
+	e.mu.Lock()
+	e.runs[r.id] = r
+	e.mu.Unlock()
 	r.goroutines.Go(func() { r.bringUp(ctx) })
 	return r
+}
+
+// ended forgets a run.
+func (e *Engine) ended(r *Run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.runs[r.id] == r {
+		delete(e.runs, r.id)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/pgtable"
@@ -12,52 +11,50 @@ import (
 	"github.com/pondage/pondage/internal/rowjson"
 	"github.com/pondage/pondage/internal/spec"
 	"github.com/pondage/pondage/services/worker/internal/sink"
+	"github.com/pondage/pondage/services/worker/internal/task"
 )
 
-// outputs opens the sinks of a run's tasks.
-type outputs struct {
-	run  *Run
-	plan *plan.Plan
-	hub  *connect.Hub
+// chain gives a task its sinks. They need not be reachable: each begins with its first row.
+func (s *starting) chain(ctx context.Context, c *task.Common) error {
+	c.Live = s.feed
+	vg := c.Self.Task.VGroup
+	env := sink.Env{
+		Stream: s.r.name, Memory: c.Memory, Metrics: s.r.engine.Sinks, Tracer: s.r.engine.Tracer,
+		Reject: func(r sink.Rejected) error {
+			row := rowjson.NewEncoder(r.Rows.Schema).AppendRow(nil, r.Rows.Cols, r.Row)
+			return s.aside.DeadResult(ctx, vg, row, codePoison, r.Reason)
+		},
+	}
+	if table, dsn, ok := ResultTable(s.plan, s.r.id); ok {
+		pool, err := s.r.engine.Hub.Postgres(dsn)
+		if err != nil {
+			return fmt.Errorf("the Postgres output: %w", err)
+		}
+		fence := pgtable.Fence{Cluster: s.r.engine.Cluster.Name, Stream: s.r.id, VGroup: vg, Stage: s.r.stage}
+		c.Outputs = append(c.Outputs, sink.NewPostgres(pool, table, fence, env))
+	}
+	if out := s.plan.Stream.Outputs.Kafka; out != nil {
+		k, err := s.r.engine.Hub.Kafka(out.Connection)
+		if err != nil {
+			c.Outputs.Close()
+			return fmt.Errorf("the Kafka output: %w", err)
+		}
+		open := func(ctx context.Context) (*kafka.Queue, error) {
+			topic, err := k.Client.Topic(ctx, out.Topic)
+			if err != nil {
+				return nil, err
+			}
+			return k.Producer.Open(ctx, out.Topic, ident.Partition(int(vg)%len(topic.Partitions)), kafka.QueueOptions{
+				Mode: kafka.RetryItself, MaxPendingBytes: outputPending,
+			})
+		}
+		c.Outputs = append(c.Outputs, sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env))
+	}
+	return nil
 }
 
-// open returns the sinks of a task. They need not be reachable; what is wrong with a spec is an error.
-func (o *outputs) open(ctx context.Context, t ident.Task, a *aside) (chain sink.Chain, err error) {
-	defer func() {
-		if err != nil {
-			chain.Close()
-			chain = nil
-		}
-	}()
-	reject := func(r sink.Rejected) error {
-		row := rowjson.NewEncoder(r.Rows.Schema).AppendRow(nil, r.Rows.Cols, r.Row)
-		return a.DeadResult(ctx, t.VGroup, row, codePoison, r.Reason)
-	}
-	if table, dsn, ok := ResultTable(o.plan, o.run.id); ok {
-		pool, err := o.hub.Postgres(dsn)
-		if err != nil {
-			return chain, planError{err}
-		}
-		fence := pgtable.Fence{Cluster: o.run.engine.cluster.Name, Stream: o.run.id, VGroup: t.VGroup, Stage: o.run.stage}
-		chain = append(chain, sink.NewPostgres(pool, table, fence, reject))
-	}
-	if out := o.plan.Stream.Outputs.Kafka; out != nil {
-		k, err := o.hub.Kafka(out.Connection)
-		if err != nil {
-			return chain, planError{err}
-		}
-		topic, err := k.Client.Topic(ctx, out.Topic)
-		if err != nil {
-			return chain, err
-		}
-		q, err := k.Producer.Open(ctx, out.Topic, ident.Partition(int(t.VGroup)%len(topic.Partitions)), kafka.QueueOptions{Mode: kafka.RetryItself})
-		if err != nil {
-			return chain, err
-		}
-		chain = append(chain, sink.NewKafka(q, o.plan.Result.Fields(), o.plan.Result.Key))
-	}
-	return chain, nil
-}
+// outputPending is how much of a task's Kafka output may be unanswered, bytes: one full request, and the next one ready.
+const outputPending = 4 << 20
 
 // codePoison is the code of a result that a sink will never take.
 const codePoison = "poison_row"

@@ -1,9 +1,13 @@
 package stage
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/kafka"
 	state "github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
@@ -29,15 +33,10 @@ func (r *Run) report(t task.Report) common.TaskReport {
 	out := common.TaskReport{
 		StreamID: common.Int64(r.id), Stage: common.Int64(r.stage), Task: t.Task.String(), State: string(t.State),
 		Watermark: common.Int64(t.Progress.Watermark), Idle: t.Progress.Idle, RecordsPerSecond: t.Progress.RecordsPerSecond,
-		Partitions: []common.PartitionReport{}, Note: r.note,
+		Partitions: []common.PartitionReport{}, Note: r.noteOf(t.Progress),
 	}
 	if t.Cause != nil {
 		out.Cause = &common.Cause{Code: t.Cause.Code, Message: t.Cause.Message}
-	}
-	for _, s := range t.Progress.Sinks {
-		if s.Problem != "" {
-			out.Note = noteSinkUnreachable + ": " + s.Kind + ": " + s.Problem
-		}
 	}
 	for _, p := range t.Progress.Partitions {
 		out.Partitions = append(out.Partitions, common.PartitionReport{
@@ -52,8 +51,28 @@ func (r *Run) report(t task.Report) common.TaskReport {
 	return out
 }
 
-// noteSinkUnreachable is the standing condition of a task whose sink is retried (DESIGN §9): no failed start.
-const noteSinkUnreachable = "sink_unreachable"
+// The standing conditions of a task that are no failures (DESIGN §§5, 9).
+const (
+	noteSinkUnreachable = "sink_unreachable" // an output is retried
+	notePeerSilent      = "peer_silent"      // a receiving node does not say what it has consumed: nothing goes there
+	noteStarting        = "starting"         // the bring-up waits for something outside
+)
+
+// noteOf says what a task waits for, under r.mu; "" when there is nothing to say.
+func (r *Run) noteOf(p task.Progress) string {
+	for _, s := range p.Sinks {
+		if s.Problem != "" {
+			return noteSinkUnreachable + ": " + s.Kind + ": " + s.Problem
+		}
+	}
+	for _, place := range p.Silent {
+		return notePeerSilent + ": " + place.String()
+	}
+	for _, what := range slices.Sorted(maps.Keys(r.notes)) {
+		return noteStarting + ": " + what + ": " + r.notes[what]
+	}
+	return ""
+}
 
 // Updates returns what keeps the stage from going on; until it ends, in every beat.
 func (r *Run) Updates() []common.NodeUpdate {
@@ -76,6 +95,26 @@ func (r *Run) Updates() []common.NodeUpdate {
 func (r *Run) update(id ident.Task, reset dispatch.NeedReset) common.NodeUpdate {
 	return common.NodeUpdate{
 		StreamID: common.Int64(r.id), Stage: common.Int64(r.stage), Task: id.String(),
-		Cause: common.Cause{Code: string(reset.Reason), Message: reset.String()},
+		Cause: common.Cause{Code: resetCode(reset.Reason), Message: reset.String()},
 	}
 }
+
+// The codes of the causes of a reset; what a task has found corrupt has Kafka's code for it.
+const (
+	codeRefused      = "stage_refused"
+	codeNoSuchTask   = "no_such_task"
+	codeNewerStage   = "newer_stage"
+	codeEdgeGap      = "edge_gap"
+	codeNewerVersion = "newer_version"
+)
+
+var resetCodes = map[dispatch.Reason]string{
+	dispatch.ReasonRefused:    codeRefused,
+	dispatch.ReasonNoSuchTask: codeNoSuchTask,
+	dispatch.ReasonNewStage:   codeNewerStage,
+	dispatch.ReasonGap:        codeEdgeGap,
+	dispatch.ReasonVersion:    codeNewerVersion,
+	dispatch.ReasonCorrupt:    string(kafka.CodeCorrupt),
+}
+
+func resetCode(r dispatch.Reason) string { return resetCodes[r] }

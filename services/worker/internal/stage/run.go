@@ -13,6 +13,7 @@ import (
 	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/plan"
+	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
@@ -30,21 +31,21 @@ type Run struct {
 	placed  places
 
 	goroutines sync.WaitGroup
+	closers    []func() // of what the bring-up has opened, in that order; its own until goroutines is through
 
 	mu    sync.Mutex
-	order common.Order
+	order common.Order // the newest one
 	plan  *plan.Plan
 	tasks map[ident.Task]running
 	cause *task.Cause // why the bring-up has ended
 	reset *dispatch.NeedReset
-	note  string // what the bring-up waits for
+	notes map[string]string // what the bring-up waits for, by what
 }
 
 // running is a task that has been started.
 type running interface {
+	Run(ctx context.Context)
 	Report() task.Report
-	Pause()
-	Resume()
 }
 
 // bringUpPause is the pause between two attempts of a step.
@@ -53,17 +54,24 @@ const bringUpPause = 500 * time.Millisecond
 // bringUp starts the tasks of the stage, in the order of doc.go.
 func (r *Run) bringUp(ctx context.Context) {
 	err := r.start(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	var reset *exchange.ErrReset
+	outcome := outcomeStarted
 	r.mu.Lock()
 	switch {
-	case err == nil, ctx.Err() != nil:
+	case err == nil:
+		r.log.Info("all tasks of the stage run here")
 	case errors.As(err, &reset):
-		r.reset = &reset.Reset
+		r.reset, outcome = &reset.Reset, outcomeReset
+		r.log.Warn("the stage is over", telemetry.KeyCode, resetCode(reset.Reset.Reason), "reason", reset)
 	default:
-		r.cause = causeOf(err)
-		r.log.Error("the stage cannot start", "code", r.cause.Code, "error", err)
+		r.cause, outcome = causeOf(err), outcomeFailed
+		r.log.Error("the stage cannot start", telemetry.KeyCode, r.cause.Code, telemetry.KeyError, err)
 	}
 	r.mu.Unlock()
+	r.engine.Metrics.broughtUp(r.name, outcome)
 	r.changed()
 }
 
@@ -92,83 +100,127 @@ func causeOf(err error) *task.Cause {
 
 // retry repeats a step until it succeeds, ends in a way that no repeating cures, or the run ends.
 func (r *Run) retry(ctx context.Context, what string, step func() error) error {
+	defer r.waitFor(what, "")
 	for {
 		err := step()
-		if err == nil || ctx.Err() != nil || !r.transient(err) {
-			r.waitFor("")
+		if err == nil || ctx.Err() != nil || !transient(err) {
 			return err
 		}
-		r.waitFor(what + ": " + err.Error())
-		select {
-		case <-ctx.Done():
+		r.waitFor(what, err.Error())
+		if !pause(ctx, bringUpPause) {
 			return ctx.Err()
-		case <-time.After(bringUpPause):
 		}
 	}
 }
 
-// transient tells whether a step of the bring-up is worth repeating: what the outside does not answer is; so is an edge
-// topic that is not there yet, since the coordinator makes it before the stage and the brokers' metadata follow.
-func (r *Run) transient(err error) bool {
-	var p planError
-	if errors.As(err, &p) {
-		return false
-	}
-	code := kafka.CodeOf(err)
-	return code == "" || kafka.Transient(err) || code == kafka.CodeTopicUnknown
+// transient tells whether a step of the bring-up is worth repeating: what Kafka does not answer is; so is a topic that is
+// not there yet, since the coordinator makes it before the stage and the brokers' metadata follow.
+func transient(err error) bool {
+	return kafka.Transient(err) || kafka.CodeOf(err) == kafka.CodeTopicUnknown
 }
 
-func (r *Run) waitFor(note string) {
+// pause waits; false when the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// waitFor notes what the bring-up waits for; "" ends it.
+func (r *Run) waitFor(what, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note = note
+	if why == "" {
+		delete(r.notes, what)
+		return
+	}
+	if r.notes == nil {
+		r.notes = map[string]string{}
+	}
+	r.notes[what] = why
 }
 
+// atEnd has something closed when the run is over, the last first. For the bring-up's goroutine.
+func (r *Run) atEnd(f func()) { r.closers = append(r.closers, f) }
+
 // run starts a task.
-func (r *Run) run(ctx context.Context, id ident.Task, t interface {
-	running
-	Run(ctx context.Context)
-}) {
+func (r *Run) run(ctx context.Context, id ident.Task, t running) {
 	r.mu.Lock()
-	if r.tasks == nil {
-		r.tasks = map[ident.Task]running{}
-	}
 	r.tasks[id] = t
-	paused := r.order.Wanted == wantedPaused
-	r.mu.Unlock()
-	if paused {
-		t.Pause()
+	if s, ok := t.(*task.Source); ok {
+		// What has come since the bring-up began.
+		r.wanted(s, r.order.Wanted)
+		r.partitions(id, s)
 	}
+	r.mu.Unlock()
 	r.goroutines.Go(func() { t.Run(ctx) })
 }
 
 const wantedPaused = "paused"
 
-// Update obeys a later order of the same stage.
-func (r *Run) Update(o common.Order) {
-	_, p := placement(o, r.engine.place)
-	for node, address := range p.addresses {
-		r.engine.exchange.Locate(node, address)
+// wanted pauses a source task, or lets it go on. All other tasks go on taking, so that edges drain (DESIGN §11).
+func (r *Run) wanted(s *task.Source, wanted string) {
+	if wanted == wantedPaused {
+		s.Pause()
+	} else {
+		s.Resume()
 	}
+}
+
+// partitions gives a source task its partitions in the order, under r.mu. It knows those it has (trap T26).
+func (r *Run) partitions(id ident.Task, s *task.Source) {
+	for _, p := range r.order.Partitions {
+		if plan.SourceVGroup(r.id, ident.Partition(p.Partition), r.engine.Cluster.VGroups) != id.VGroup {
+			continue
+		}
+		part, err := partition(p)
+		if err != nil {
+			r.log.Error("a source partition of the order cannot be read", "partition", p.Partition, telemetry.KeyError, err)
+			continue
+		}
+		s.AddPartition(part)
+	}
+}
+
+// Update obeys a later order of the same stage: other addresses, pause and resume, further partitions of the source.
+func (r *Run) Update(o common.Order) {
+	_, p := placement(o, r.engine.Place)
+	r.locate(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o.Wanted != r.order.Wanted {
-		for _, t := range r.tasks {
-			if o.Wanted == wantedPaused {
-				t.Pause()
-			} else {
-				t.Resume()
-			}
+	turned, grown := o.Wanted != r.order.Wanted, len(o.Partitions) > len(r.order.Partitions)
+	r.order = o
+	for id, t := range r.tasks {
+		s, ok := t.(*task.Source)
+		if ok && turned {
+			r.wanted(s, o.Wanted)
+		}
+		if ok && grown {
+			r.partitions(id, s)
 		}
 	}
-	r.order = o
+}
+
+// locate tells the exchange where the nodes of a placement are reached.
+func (r *Run) locate(p places) {
+	for node, address := range p.addresses {
+		r.engine.Exchange.Locate(node, address)
+	}
 }
 
 // End ends all tasks and returns when nothing of the run lives any more.
 func (r *Run) End() {
 	r.cancel()
 	r.goroutines.Wait()
-	r.engine.exchange.Close(r.id, r.stage)
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		r.closers[i]()
+	}
+	r.engine.Exchange.Close(r.id, r.stage)
+	r.engine.Exchange.StreamGone(r.id)
+	r.engine.ended(r)
 }
 
 // TaskReports returns the report of every task of this node, for explain-window.

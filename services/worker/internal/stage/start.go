@@ -32,7 +32,6 @@ type starting struct {
 	ends   kafka.Offsets  // of the edge
 	feed   *live.Feed
 	aside  *aside
-	outs   *outputs
 }
 
 // start does the steps of doc.go.
@@ -43,12 +42,7 @@ func (r *Run) start(ctx context.Context) error {
 	if err := s.understand(); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.plan = s.plan
-	r.mu.Unlock()
-	s.feed = r.engine.feed(r.id, r.stage)
-	s.aside = newAside(r.engine.cluster.Name, s.plan, s.edges.Producer)
-	s.outs = &outputs{run: r, plan: s.plan, hub: r.engine.hub}
+	s.open()
 	if len(s.graph.Edges) > 0 {
 		if err := r.retry(ctx, "edge topic", func() error { return s.lookAtEdge(ctx) }); err != nil {
 			return err
@@ -78,7 +72,7 @@ func (s *starting) understand() error {
 	if err != nil {
 		return planError{fmt.Errorf("stream: %w", err)}
 	}
-	env := plan.Env{Cluster: r.engine.cluster.Name, VGroups: r.engine.cluster.VGroups, Zone: time.LoadLocation}
+	env := plan.Env{Cluster: r.engine.Cluster.Name, VGroups: r.engine.Cluster.VGroups, Zone: time.LoadLocation}
 	if s.plan, err = plan.Build(src, st, env); err != nil {
 		return planError{err}
 	}
@@ -87,11 +81,26 @@ func (s *starting) understand() error {
 	if src.Kafka != nil {
 		connection = src.Kafka.Connection
 	}
-	if s.source, err = r.engine.hub.Kafka(connection); err != nil {
-		return planError{err}
+	// What the node cannot resolve (a secret, a certificate) is no fault of the plan: the node is to be mended.
+	if s.source, err = r.engine.Hub.Kafka(connection); err != nil {
+		return fmt.Errorf("the source's Kafka: %w", err)
 	}
-	s.edges, err = r.engine.hub.Cluster()
-	return err
+	if s.edges, err = r.engine.Hub.Cluster(); err != nil {
+		return fmt.Errorf("the cluster's Kafka: %w", err)
+	}
+	r.mu.Lock()
+	r.plan = s.plan
+	r.mu.Unlock()
+	return nil
+}
+
+// open makes what all tasks of the run share.
+func (s *starting) open() {
+	r := s.r
+	s.feed = r.engine.openFeed(r.id, r.stage)
+	r.atEnd(func() { r.engine.closeFeed(r.id, s.feed) })
+	s.aside = newAside(r.engine.Cluster.Name, s.plan, s.edges.Producer)
+	r.atEnd(s.aside.close)
 }
 
 // lookAtEdge finds the edge's topic and where its partitions end.
@@ -100,7 +109,7 @@ func (s *starting) lookAtEdge(ctx context.Context) (err error) {
 	if s.topic, err = s.edges.Client.Topic(ctx, name); err != nil {
 		return err
 	}
-	if n := s.r.engine.cluster.VGroups; len(s.topic.Partitions) != n {
+	if n := s.r.engine.Cluster.VGroups; len(s.topic.Partitions) != n {
 		return planError{fmt.Errorf("edge topic %s has %d partitions, the cluster has %d vgroups", name, len(s.topic.Partitions), n)}
 	}
 	s.ends, err = s.edges.Client.Ends(ctx, name)
@@ -115,22 +124,14 @@ func (s *starting) into() ident.Level {
 	return s.graph.Edges[0].Into
 }
 
-// common is what every task of the run has.
-func (s *starting) common(id ident.Task) task.Common {
+// common is what every task of the run has. What it holds is the task's to close, once there is one.
+func (s *starting) common(id ident.Task, from *connect.Kafka) task.Common {
 	r := s.r
 	return task.Common{
-		Self: dispatch.Self{Stream: r.id, Stage: r.stage, Task: id, Place: r.engine.place},
-		Plan: s.plan, Aside: s.aside, Metrics: r.engine.metrics, Started: r.engine.started, Changed: r.changed,
+		Self: dispatch.Self{Stream: r.id, Stage: r.stage, Task: id, Place: r.engine.Place},
+		Plan: s.plan, Reader: task.From(from.Fetcher), Aside: s.aside, Memory: r.engine.Memory.Open(dispatch.Holder{Stream: r.id, Task: id}),
+		Metrics: r.engine.Tasks, Tracing: r.engine.Tracing, Log: r.log, Started: r.engine.started, Changed: r.changed,
 	}
-}
-
-// chain gives a task its sinks.
-func (s *starting) chain(ctx context.Context, c *task.Common) error {
-	c.Live = s.feed
-	return s.r.retry(ctx, "outputs", func() (err error) {
-		c.Outputs, err = s.outs.open(ctx, c.Self.Task, s.aside)
-		return err
-	})
 }
 
 // receivers starts the tasks behind the edge that are placed here.
@@ -141,22 +142,22 @@ func (s *starting) receivers(ctx context.Context) error {
 		if id.Level != s.into() {
 			continue
 		}
-		c := s.common(id)
-		c.Fetcher = s.edges.Fetcher
+		c := s.common(id, s.edges)
 		if err := s.chain(ctx, &c); err != nil {
 			return err
 		}
 		t, err := task.NewReceiver(task.ReceiverConfig{
-			Common: c, Upstreams: upstreams, Topic: s.topic.Name, TopicID: s.topic.ID, From: s.ends[ident.Partition(id.VGroup)], Credits: r.engine.exchange,
+			Common: c, Upstreams: upstreams, Topic: s.topic.Name, TopicID: s.topic.ID, From: s.ends[ident.Partition(id.VGroup)], Credits: r.engine.Exchange,
 		})
 		if err != nil {
+			c.Outputs.Close()
 			return planError{err}
 		}
 		for _, u := range upstreams {
-			r.engine.exchange.OpenChannel(dispatch.Channel{Stream: r.id, Stage: r.stage, Upstream: u.Task, Task: id}, u.Place.Node)
+			r.engine.Exchange.OpenChannel(dispatch.Channel{Stream: r.id, Stage: r.stage, Upstream: u.Task, Task: id}, u.Place.Node)
 		}
 		r.run(ctx, id, t)
-		r.engine.exchange.TaskReady(r.id, r.stage, id)
+		r.engine.Exchange.TaskReady(r.id, r.stage, id)
 	}
 	return nil
 }
@@ -176,13 +177,16 @@ func (s *starting) handshake(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for place, pairs := range byPlace {
 		g.Go(func() error {
-			c := dispatch.Check{Stream: r.id, Stage: r.stage, From: r.engine.place, To: place, Pairs: pairs}
-			return r.engine.exchange.Await(ctx, c, func(silent *dispatch.SilentRound) {
+			what := "handshake with " + place.String()
+			defer r.waitFor(what, "")
+			c := dispatch.Check{Stream: r.id, Stage: r.stage, From: r.engine.Place, To: place, Pairs: pairs}
+			return r.engine.Exchange.Await(ctx, c, func(silent *dispatch.SilentRound) {
 				if silent == nil {
-					r.waitFor("")
+					r.waitFor(what, "")
 					return
 				}
-				r.waitFor(fmt.Sprintf("node %s does not answer the handshake (round %d)", place, silent.Round))
+				r.waitFor(what, fmt.Sprintf("no answer, round %d", silent.Round))
+				r.changed()
 			})
 		})
 	}
@@ -192,54 +196,58 @@ func (s *starting) handshake(ctx context.Context) error {
 // sources starts the source tasks that are placed here.
 func (s *starting) sources(ctx context.Context) error {
 	r := s.r
-	queues, err := s.queues(ctx)
-	if err != nil {
-		return err
-	}
+	var targets []task.Target
 	for _, t := range s.graph.Tasks {
 		if t.Task.Level != ident.LevelSource || !slices.Contains(r.mine, t.Task) {
 			continue
 		}
-		c := s.common(t.Task)
-		c.Fetcher = s.source.Fetcher
-		if s.into() == 0 {
-			if err := s.chain(ctx, &c); err != nil {
+		if targets == nil && s.into() != 0 {
+			var err error
+			if targets, err = s.targets(ctx); err != nil {
 				return err
 			}
 		}
-		cfg := task.SourceConfig{Common: c}
-		for _, p := range t.Partitions {
-			part, err := s.partition(p)
-			if err != nil {
-				return planError{err}
-			}
-			cfg.Partitions = append(cfg.Partitions, part)
+		if err := s.startSource(ctx, t, targets); err != nil {
+			return err
 		}
-		for _, down := range r.placed.level(s.into()) {
-			cfg.Targets = append(cfg.Targets, task.Target{Peer: down, Queue: queues[down.Task.VGroup]})
-		}
-		src, err := task.NewSource(cfg)
-		if err != nil {
-			return planError{err}
-		}
-		if s.into() != 0 {
-			r.engine.exchange.AddSender(c.Self, src.Credited)
-		}
-		r.run(ctx, t.Task, src)
 	}
 	return nil
 }
 
-// queues opens one produce queue a partition of the edge, shared by all sources of the run.
-func (s *starting) queues(ctx context.Context) (map[ident.VGroup]*kafka.Queue, error) {
-	out := map[ident.VGroup]*kafka.Queue{}
-	if s.into() == 0 {
-		return out, nil
+func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []task.Target) error {
+	r := s.r
+	cfg := task.SourceConfig{Common: s.common(t.Task, s.source), Targets: targets, EdgeTopic: s.topic.Name}
+	for _, n := range t.Partitions {
+		p, err := s.partition(n)
+		if err != nil {
+			return planError{err}
+		}
+		cfg.Partitions = append(cfg.Partitions, p)
 	}
+	if s.into() == 0 {
+		if err := s.chain(ctx, &cfg.Common); err != nil {
+			return err
+		}
+	}
+	src, err := task.NewSource(cfg)
+	if err != nil {
+		cfg.Outputs.Close()
+		return planError{err}
+	}
+	if s.into() != 0 {
+		r.engine.Exchange.AddSender(cfg.Self, src.Credited)
+	}
+	r.run(ctx, t.Task, src)
+	return nil
+}
+
+// targets opens one produce queue a partition of the edge, shared by all sources of the run.
+func (s *starting) targets(ctx context.Context) ([]task.Target, error) {
+	var out []task.Target
 	for _, down := range s.r.placed.level(s.into()) {
-		vg := down.Task.VGroup
+		var q *kafka.Queue
 		err := s.r.retry(ctx, "edge topic", func() (err error) {
-			out[vg], err = s.edges.Producer.Open(ctx, s.topic.Name, ident.Partition(vg), kafka.QueueOptions{
+			q, err = s.edges.Producer.Open(ctx, s.topic.Name, ident.Partition(down.Task.VGroup), kafka.QueueOptions{
 				Mode: kafka.RetryByCaller, TopicID: s.topic.ID, MaxBatchBytes: int(s.plan.Settings.MaxDispatchBatch),
 			})
 			return err
@@ -247,31 +255,31 @@ func (s *starting) queues(ctx context.Context) (map[ident.VGroup]*kafka.Queue, e
 		if err != nil {
 			return nil, err
 		}
+		s.r.atEnd(q.Close)
+		out = append(out, task.Target{Peer: down, Queue: q})
 	}
-	s.r.goroutines.Go(func() {
-		<-ctx.Done()
-		for _, q := range out {
-			q.Close()
-		}
-	})
 	return out, nil
 }
 
-// partition reads the resolved bounds of a source partition from the order.
+// partition finds the resolved bounds of a source partition in the order.
 func (s *starting) partition(n ident.Partition) (task.SourcePartition, error) {
 	for _, p := range s.order.Partitions {
-		if ident.Partition(p.Partition) != n {
-			continue
+		if ident.Partition(p.Partition) == n {
+			return partition(p)
 		}
-		out := task.SourcePartition{Topic: p.Topic, Partition: n, Start: ident.NextOffset(p.Start)}
-		var err error
-		if out.TopicID, err = kafka.ParseTopicID(p.TopicID); err != nil {
-			return out, err
-		}
-		if p.Until != nil {
-			out.Until = watermark.Until(ident.NextOffset(*p.Until))
-		}
-		return out, nil
 	}
 	return task.SourcePartition{}, fmt.Errorf("the order has no bounds of source partition %d", n)
+}
+
+// partition reads the resolved bounds of a source partition.
+func partition(p common.OrderPartition) (task.SourcePartition, error) {
+	out := task.SourcePartition{Topic: p.Topic, Partition: ident.Partition(p.Partition), Start: ident.NextOffset(p.Start)}
+	var err error
+	if out.TopicID, err = kafka.ParseTopicID(p.TopicID); err != nil {
+		return out, err
+	}
+	if p.Until != nil {
+		out.Until = watermark.Until(ident.NextOffset(*p.Until))
+	}
+	return out, nil
 }

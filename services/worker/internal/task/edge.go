@@ -1,48 +1,75 @@
 package task
 
 import (
+	"context"
 	"errors"
 	"fmt"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/services/worker/internal/memory"
 )
 
 // Target is a destination of an edge: the task, where it runs, and the queue of its partition.
 type Target struct {
 	Peer  dispatch.Peer
-	Queue *kafka.Queue
+	Queue Queue
+}
+
+// Queue is the produce queue of an edge's partition (a kafka.Queue that is repeated by its caller).
+type Queue interface {
+	Push(m kafka.Message) error
+	Retry()
 }
 
 // edge is the sending end of a task's edge: the Sender core and the bodies that it numbers.
 type edge struct {
-	self    dispatch.Self
-	sender  *dispatch.Sender
-	targets map[ident.Task]Target
-	bodies  map[dispatch.Handle][]byte
-	last    dispatch.Handle
-	encoder *block.Encoder
-	header  block.HeaderEncoder
-	kafka   []kafka.Header
+	self     dispatch.Self
+	topic    string
+	sender   *dispatch.Sender
+	targets  map[ident.Task]Target
+	bodies   map[dispatch.Handle]*outgoing // handed over and not acknowledged
+	last     dispatch.Handle
+	maxBatch int // bytes of a body
+	encoder  *block.Encoder
+	header   block.HeaderEncoder
+	kafka    []kafka.Header
+	memory   *memory.Account
+	meter    *meter
 	// results are the producer's answers; dones the callbacks that bring them, one a destination.
-	results *mailbox[dispatch.Sent]
+	results *mailbox[answer]
 	dones   map[ident.Task]func(kafka.Result)
 
 	over    *dispatch.NeedReset
-	failed  error // a named stop of the producer
-	silent  map[ident.Place]bool
+	silent  []ident.Place
 	answers []dispatch.FloorAnswer // for the task's watermark, taken after each step
 }
 
-func newEdge(self dispatch.Self, targets []Target, results *mailbox[dispatch.Sent], maxBatch int, now ident.MonoMs) *edge {
+// outgoing is a block on its way.
+type outgoing struct {
+	body  []byte // until the queue has its own copy
+	bytes int
+	span  trace.Span // nil: not sampled
+}
+
+// answer is what became of an attempt to write a message; err is a named stop of the queue.
+type answer struct {
+	dispatch.Sent
+	err error
+}
+
+func newEdge(c *SourceConfig, m *meter, now ident.MonoMs) *edge {
 	e := &edge{
-		self: self, targets: map[ident.Task]Target{}, bodies: map[dispatch.Handle][]byte{}, encoder: block.NewEncoder(block.CompressionNone),
-		results: results, dones: map[ident.Task]func(kafka.Result){}, silent: map[ident.Place]bool{},
+		self: c.Self, topic: c.EdgeTopic, targets: map[ident.Task]Target{}, bodies: map[dispatch.Handle]*outgoing{},
+		maxBatch: int(c.Plan.Settings.MaxDispatchBatch), encoder: block.NewEncoder(block.CompressionNone), memory: c.Memory, meter: m,
+		results: newMailbox[answer](), dones: map[ident.Task]func(kafka.Result){},
 	}
-	cfg := dispatch.SenderConfig{Self: self, MaxBatch: maxBatch}
-	for _, t := range targets {
+	cfg := dispatch.SenderConfig{Self: c.Self, MaxBatch: e.maxBatch}
+	for _, t := range c.Targets {
 		cfg.Destinations = append(cfg.Destinations, t.Peer)
 		e.targets[t.Peer.Task] = t
 		e.dones[t.Peer.Task] = e.done(t.Peer.Task)
@@ -55,39 +82,48 @@ func newEdge(self dispatch.Self, targets []Target, results *mailbox[dispatch.Sen
 func (e *edge) done(to ident.Task) func(kafka.Result) {
 	return func(r kafka.Result) {
 		id := ident.MsgID(r.Tag)
-		sent := dispatch.Sent{To: to, Stage: e.self.Stage, First: id, Last: id, Result: dispatch.ResultOK}
-		switch {
+		a := answer{Sent: dispatch.Sent{To: to, Stage: e.self.Stage, First: id, Last: id, Result: dispatch.ResultOK}}
+		switch code := kafka.CodeOf(r.Err); {
 		case r.Err == nil:
 		case kafka.Transient(r.Err):
-			sent.Result = dispatch.ResultError
-		case kafka.CodeOf(r.Err) == kafka.CodeTopicUnknown || kafka.CodeOf(r.Err) == kafka.CodeTopicRecreated:
-			// The edge is gone: scratch, so a reset makes it anew (DESIGN §4).
-			sent.Result = dispatch.ResultNoSuchTask
-		case kafka.CodeOf(r.Err) == kafka.CodeDiscarded || kafka.CodeOf(r.Err) == kafka.CodeClosed:
+			a.Result = dispatch.ResultError
+		case edgeGone(code):
+			a.Result = dispatch.ResultNoSuchTask
+		case code == kafka.CodeDiscarded || code == kafka.CodeClosed:
 			return // the run ends
 		default:
-			sent.Result = dispatch.ResultRefused
+			a.err = r.Err
 		}
-		e.results.put(sent)
+		e.results.put(a)
 	}
+}
+
+// edgeGone tells whether the edge's topic is not there any more: scratch, so a reset makes it anew (DESIGN §4).
+func edgeGone(c kafka.Code) bool {
+	return c == kafka.CodeTopicUnknown || c == kafka.CodeTopicRecreated
 }
 
 // taking tells whether a flush may be handed over, and so whether the task takes input.
 func (e *edge) taking() bool { return e.sender.Taking() }
 
-// message encodes a batch for a destination; the body is kept until it is produced.
-func (e *edge) message(to ident.Task, rows *block.Batch) (dispatch.Message, error) {
+// message encodes a batch for a destination; the body is kept until it is acknowledged. ok is false when the batch is
+// too large to be sent.
+func (e *edge) message(to ident.Task, rows *block.Batch, p *polled) (m dispatch.Message, ok bool, err error) {
 	body, err := e.encoder.Append(nil, rows)
 	if err != nil {
-		return dispatch.Message{}, fmt.Errorf("encode a block of %s for %s: %w", e.self.Task, to, err)
+		return m, false, fmt.Errorf("encode a block of %s for %s: %w", e.self.Task, to, err)
 	}
+	if len(body) > e.maxBatch {
+		return m, false, nil
+	}
+	e.memory.Take(int64(len(body)))
 	e.last++
-	e.bodies[e.last] = body
-	return dispatch.Message{To: to, Type: block.MsgData, Body: e.last, Bytes: len(body), Watermark: ident.WatermarkNone}, nil
+	e.bodies[e.last] = &outgoing{body: body, bytes: len(body), span: p.send(e.topic, to, len(body))}
+	return dispatch.Message{To: to, Type: block.MsgData, Body: e.last, Bytes: len(body), Watermark: ident.WatermarkNone}, true, nil
 }
 
 // step advances the sender by one event and obeys its effects.
-func (e *edge) step(ev dispatch.SendEvent) error {
+func (e *edge) step(ctx context.Context, ev dispatch.SendEvent) error {
 	effects, err := e.sender.Step(ev)
 	if err != nil {
 		return err
@@ -101,13 +137,11 @@ func (e *edge) step(ev dispatch.SendEvent) error {
 		case dispatch.Repeat:
 			e.targets[f.To].Queue.Retry()
 		case dispatch.Delivered:
-			for _, h := range f.Freed {
-				delete(e.bodies, h)
-			}
+			e.delivered(ctx, f.Freed)
 		case dispatch.SilentPeer:
-			e.silent[f.Place] = true
+			e.silent = append(e.silent, f.Place)
 		case dispatch.HeardPeer:
-			delete(e.silent, f.Place)
+			e.silent = without(e.silent, f.Place)
 		case dispatch.FloorAnswer:
 			e.answers = append(e.answers, f)
 		case dispatch.NeedReset:
@@ -118,19 +152,48 @@ func (e *edge) step(ev dispatch.SendEvent) error {
 	return nil
 }
 
+// without returns a copy of the places that lacks one: the report that shows the old list keeps it.
+func without(all []ident.Place, gone ident.Place) []ident.Place {
+	var kept []ident.Place
+	for _, p := range all {
+		if p != gone {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// delivered gives back what the brokers have. Words without rows have no body.
+func (e *edge) delivered(ctx context.Context, bodies []dispatch.Handle) {
+	for _, h := range bodies {
+		out := e.bodies[h]
+		if out == nil {
+			continue
+		}
+		delete(e.bodies, h)
+		e.memory.Give(int64(out.bytes))
+		e.meter.delivered(ctx, out.bytes)
+		endSpan(out.span, nil)
+	}
+}
+
 // produce appends the messages of one request to the destination's queue. The queue keeps its own copy of the bytes and
 // repeats them unchanged, so a body is not needed any more afterwards.
 func (e *edge) produce(p dispatch.Produce) error {
 	t := e.targets[p.To]
 	for _, m := range p.Messages {
-		body := e.bodies[m.Body]
-		delete(e.bodies, m.Body)
+		var body []byte
+		var span trace.Span
+		if out := e.bodies[m.Body]; out != nil {
+			body, span, out.body = out.body, out.span, nil
+		}
 		h := block.Header{
 			Version: block.WireVersion, Stream: e.self.Stream, Stage: e.self.Stage, Msg: m.ID,
 			Upstream: e.self.Task, UpNode: e.self.Place.Node, Downstream: p.To, Down: t.Peer.Place,
 			Type: m.Type, Watermark: m.Watermark, Checkpoint: m.Checkpoint, Tx: m.Tx, Related: m.Related, Idle: m.Idle,
 			CRC: block.ValueCRC(body),
 		}
+		carry(&h, span)
 		e.kafka = e.kafka[:0]
 		for _, r := range e.header.Encode(&h) {
 			e.kafka = append(e.kafka, kafka.Header{Key: r.Key, Value: r.Value})
@@ -140,7 +203,7 @@ func (e *edge) produce(p dispatch.Produce) error {
 		case err == nil:
 		case code == kafka.CodeClosed || code == kafka.CodeDiscarded:
 			return nil // the run ends
-		case code == kafka.CodeTopicUnknown || code == kafka.CodeTopicRecreated:
+		case edgeGone(code):
 			e.over = &dispatch.NeedReset{Stage: e.self.Stage, Peer: t.Peer, Reason: dispatch.ReasonNoSuchTask, Detail: err.Error()}
 			return nil
 		default:
@@ -150,5 +213,13 @@ func (e *edge) produce(p dispatch.Produce) error {
 	return nil
 }
 
-// errStageOver says that this stage of the stream is over for the task; what keeps it from going on is in edge.over.
-var errStageOver = errors.New("this stage is over")
+// errNotAcknowledged is the end of a block whose task ends first.
+var errNotAcknowledged = errors.New("the task ended before the brokers had the block")
+
+// close ends the spans of what is still on its way: nobody waits for the answers any more.
+func (e *edge) close() {
+	e.results.close()
+	for _, out := range e.bodies {
+		endSpan(out.span, errNotAcknowledged)
+	}
+}

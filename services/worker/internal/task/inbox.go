@@ -32,16 +32,22 @@ func (i *inbox) fill() { i.queue = append(i.queue, i.take()...) }
 // next takes the oldest chunk off the queue, which is not empty.
 func (i *inbox) next() arrival {
 	c := i.queue[0]
-	i.queue = i.queue[:copy(i.queue, i.queue[1:])]
+	n := copy(i.queue, i.queue[1:])
+	i.queue[n] = arrival{}
+	i.queue = i.queue[:n]
 	return c
 }
 
-// drain releases everything that waits.
-func (i *inbox) drain() {
-	i.fill()
-	for len(i.queue) > 0 {
-		i.next().Release()
+// putBack puts chunks before everything that waits, in their order.
+func (i *inbox) putBack(held []arrival) { i.queue = append(held[:len(held):len(held)], i.queue...) }
+
+// end releases everything that waits, and whatever still arrives: a chunk may be offered while its subscription is
+// closed.
+func (i *inbox) end() {
+	for _, c := range append(i.queue, i.close()...) {
+		c.Release()
 	}
+	i.queue = nil
 }
 
 // port is the inbox of one partition.
@@ -55,7 +61,10 @@ func (i *inbox) port() *port { return &port{inbox: i} }
 // Offer implements kafka.Inbox; it never blocks.
 func (p *port) Offer(c *kafka.Chunk) bool {
 	n := p.waiting.Add(1)
-	p.inbox.put(arrival{Chunk: c, at: time.Now()})
+	if !p.inbox.put(arrival{Chunk: c, at: time.Now()}) {
+		c.Release()
+		return false
+	}
 	return n < chunkDepth
 }
 

@@ -13,19 +13,25 @@ type mailbox[T any] struct {
 	mu     sync.Mutex
 	values []T
 	spare  []T // the slice taken before the last one: its memory is used again
+	closed bool
 }
 
 func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{notice: make(chan struct{}, 1)} }
 
-// put appends a value and wakes the taker.
-func (m *mailbox[T]) put(v T) {
+// put appends a value and wakes the taker. It returns false when the mailbox is closed: nobody takes the value any more.
+func (m *mailbox[T]) put(v T) bool {
 	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return false
+	}
 	m.values = append(m.values, v)
 	m.mu.Unlock()
 	select {
 	case m.notice <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // take returns everything in the mailbox. The slice is valid until the next take.
@@ -33,7 +39,15 @@ func (m *mailbox[T]) take() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := m.values
-	clear(m.spare[:cap(m.spare)])
+	clear(m.spare) // what it held may be garbage now
 	m.values, m.spare = m.spare[:0], out
 	return out
+}
+
+// close returns what is left. Later values are refused.
+func (m *mailbox[T]) close() []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return m.values
 }

@@ -2,33 +2,106 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/telemetry"
 )
 
 // Metrics are the instruments of all tasks of a node.
 type Metrics struct {
-	records metric.Int64Counter
+	records, bytes, flushes           metric.Int64Counter
+	sent, sentBytes, received, passed metric.Int64Counter
+	rows, ended                       metric.Int64Counter
 }
 
 // NewMetrics makes the instruments.
 func NewMetrics(p metric.MeterProvider) (*Metrics, error) {
-	records, err := p.Meter("github.com/pondage/pondage/services/worker/internal/task").Int64Counter("pondage.source.records",
-		metric.WithUnit("{record}"), metric.WithDescription("Records that source tasks have processed, whatever became of them."))
-	if err != nil {
+	m := p.Meter("github.com/pondage/pondage/services/worker/internal/task")
+	var out Metrics
+	var errs []error
+	count := func(into *metric.Int64Counter, name, unit, description string) {
+		c, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		*into = c
+		errs = append(errs, err)
+	}
+	count(&out.records, "pondage.source.records", "{record}", "Records that source tasks have processed, by what became of them: counted, filtered, no_window, late, dead_lettered.")
+	count(&out.bytes, "pondage.source.bytes", "By", "Bytes of record batches that source tasks have processed, as fetched.")
+	count(&out.flushes, "pondage.source.flushes", "{flush}", "Flushes of pre-aggregated or projected rows.")
+	count(&out.sent, "pondage.edge.sent.blocks", "{block}", "Blocks of rows that the brokers have acknowledged.")
+	count(&out.sentBytes, "pondage.edge.sent.bytes", "By", "Bytes of these blocks.")
+	count(&out.received, "pondage.edge.received.blocks", "{block}", "Messages that receiving tasks have read from their edge partition.")
+	count(&out.passed, "pondage.edge.received.bytes", "By", "Bytes of these messages.")
+	count(&out.rows, "pondage.result.rows", "{row}", "Result rows handed to the outputs.")
+	count(&out.ended, "pondage.task.ended", "{task}", "Tasks that have ended by themselves, by outcome: finished, failed, reset, superseded.")
+	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("task metrics: %w", err)
 	}
-	return &Metrics{records: records}, nil
+	return &out, nil
 }
 
-// processed counts records of a stream's source; stream holds its name.
-func (m *Metrics) processed(ctx context.Context, stream metric.AddOption, n int64) {
-	m.records.Add(ctx, n, stream)
+// meter is the instruments of one task, with its attributes made once.
+type meter struct {
+	*Metrics
+	attrs    []attribute.KeyValue
+	task     []metric.AddOption
+	outcomes [5][]metric.AddOption // in the order of outcomes
 }
 
-// ofStream is the attribute of everything counted for a stream.
-func ofStream(name string) metric.AddOption {
-	return metric.WithAttributeSet(attribute.NewSet(attribute.String("stream", name)))
+var outcomes = [...]string{"counted", "filtered", "no_window", "late", "dead_lettered"}
+
+func (m *Metrics) of(stream string, t ident.Task) *meter {
+	attrs := []attribute.KeyValue{
+		telemetry.Stream.String(stream), telemetry.Level.String(t.Level.String()), telemetry.VGroup.String(strconv.Itoa(int(t.VGroup))),
+	}
+	out := &meter{Metrics: m, attrs: attrs, task: []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attrs...))}}
+	for i, outcome := range outcomes {
+		set := attribute.NewSet(append(attrs, telemetry.Outcome.String(outcome))...)
+		out.outcomes[i] = []metric.AddOption{metric.WithAttributeSet(set)}
+	}
+	return out
+}
+
+// processed counts the records of a chunk by what became of them.
+func (m *meter) processed(ctx context.Context, before, after Counters, bytes int) {
+	m.bytes.Add(ctx, int64(bytes), m.task...)
+	for i, n := range [...]int64{
+		after.Counted - before.Counted, after.Filtered - before.Filtered, after.NoWindow - before.NoWindow, after.Late - before.Late,
+		after.DeadLettered - before.DeadLettered,
+	} {
+		if n != 0 {
+			m.records.Add(ctx, n, m.outcomes[i]...)
+		}
+	}
+}
+
+func (m *meter) flushed(ctx context.Context) { m.flushes.Add(ctx, 1, m.task...) }
+
+func (m *meter) delivered(ctx context.Context, bytes int) {
+	m.sent.Add(ctx, 1, m.task...)
+	m.sentBytes.Add(ctx, int64(bytes), m.task...)
+}
+
+func (m *meter) arrived(ctx context.Context, bytes int) {
+	m.received.Add(ctx, 1, m.task...)
+	m.passed.Add(ctx, int64(bytes), m.task...)
+}
+
+func (m *meter) results(ctx context.Context, rows int) { m.rows.Add(ctx, int64(rows), m.task...) }
+
+// The outcomes of a task.
+const (
+	outcomeFinished   = "finished"
+	outcomeFailed     = "failed"
+	outcomeReset      = "reset"
+	outcomeSuperseded = "superseded"
+)
+
+func (m *meter) end(outcome string) {
+	m.ended.Add(context.Background(), 1, metric.WithAttributes(append(m.attrs[:len(m.attrs):len(m.attrs)], telemetry.Outcome.String(outcome))...))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -11,12 +12,17 @@ import (
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/pipeline"
+	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/internal/watermark"
 )
 
 // Credits is the node's accounting of what its tasks have consumed (package exchange). Its methods do not block.
 type Credits interface {
 	Consumed(ch dispatch.Channel, upTo ident.MsgID)
+	// HeldBack and Released say that messages of the channel wait for the triggers of others, or no longer.
+	HeldBack(ch dispatch.Channel)
+	Released(ch dispatch.Channel)
 	Answer(ch dispatch.Channel, q watermark.Question, w ident.EventMs)
 	Notice(n dispatch.Notice)
 	// AskOrders makes the node ask the coordinator for its orders now.
@@ -39,46 +45,56 @@ type Receiver struct {
 	cfg      ReceiverConfig
 	inbox    *inbox
 	port     *port
-	sub      *kafka.Subscription
+	sub      Subscription
 	core     *dispatch.Receiver
 	wm       *watermark.Merge
-	operator receiving
+	rows     pipeline.Receiving
 	decoder  *block.Decoder
+	records  kafka.Iterator
 	headers  []block.RecordHeader
-	bodies   map[dispatch.Handle][]byte
+	bodies   map[dispatch.Handle]body
 	last     dispatch.Handle
+	queue    []dispatch.Arrived // to be processed, in order; empty between two records
 	position ident.NextOffset
+	// sampled is the context of the last block of the chunk that belongs to a trace; nil: none does.
+	sampled  context.Context
 	finished bool
+}
+
+// body is the value of a message that the core has not released yet.
+type body struct {
+	value []byte // of the chunk at hand, unless it is held
+	held  bool   // a copy, which counts as the task's memory
 }
 
 // NewReceiver returns a receiving task that has not started.
 func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
+	rows, err := pipeline.NewReceiving(cfg.Plan, rand.Uint64())
+	if err != nil {
+		return nil, fmt.Errorf("task %s: %w", cfg.Self.Task, err)
+	}
+	upstreams := make([]ident.Task, len(cfg.Upstreams))
+	for i, u := range cfg.Upstreams {
+		upstreams[i] = u.Task
+	}
 	r := &Receiver{
-		cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle][]byte{}, position: cfg.From,
+		shell: newShell(cfg.Common), cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle]body{}, position: cfg.From,
 		core: dispatch.NewReceiver(dispatch.ReceiverConfig{Self: cfg.Self, Upstreams: cfg.Upstreams}),
+		wm:   watermark.NewMerge(pipeline.MergeWatermark(cfg.Plan, upstreams)), rows: rows,
 	}
-	r.shell = newShell(cfg.Common)
 	r.port = r.inbox.port()
-	wm := watermark.MergeConfig{CloseIdleAfter: cfg.Plan.Settings.CloseIdleAfter}
-	for _, u := range cfg.Upstreams {
-		wm.Upstreams = append(wm.Upstreams, u.Task)
-	}
-	if cfg.Plan.Windowed() {
-		agg, err := newAggregate(cfg.Plan)
-		if err != nil {
-			return nil, fmt.Errorf("task %s: %w", cfg.Self.Task, err)
-		}
-		r.operator = agg
-	} else {
-		wm.Windows = watermark.Windowless
-		r.operator = &pass{}
-	}
-	r.wm = watermark.NewMerge(wm)
 	return r, nil
 }
 
+// Run does the task's work until the context ends or the task does, and gives everything back.
+func (r *Receiver) Run(ctx context.Context) {
+	err := r.run(ctx)
+	r.close()
+	r.end(ctx, err, r.progress())
+}
+
 func (r *Receiver) run(ctx context.Context) error {
-	sub, err := r.cfg.Fetcher.Subscribe(kafka.SubscribeSpec{
+	sub, err := r.cfg.Reader.Subscribe(kafka.SubscribeSpec{
 		Topic: r.cfg.Topic, Partition: ident.Partition(r.cfg.Self.Task.VGroup), TopicID: r.cfg.TopicID, From: r.cfg.From,
 		Isolation: kafka.ReadUncommitted, Inbox: r.port,
 	})
@@ -86,7 +102,7 @@ func (r *Receiver) run(ctx context.Context) error {
 		return err
 	}
 	r.sub = sub
-	r.entered()
+	r.apply(task.Init)
 	tick := time.NewTicker(watermark.TickEvery)
 	defer tick.Stop()
 	for {
@@ -97,14 +113,6 @@ func (r *Receiver) run(ctx context.Context) error {
 			return r.finish(ctx)
 		}
 	}
-}
-
-// Run does the task's work until the context ends.
-func (r *Receiver) Run(ctx context.Context) {
-	defer r.close()
-	err := r.run(ctx)
-	r.end(err, r.progress())
-	<-ctx.Done()
 }
 
 func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
@@ -118,18 +126,13 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 	case <-r.inbox.notice:
 		r.inbox.fill()
 		return nil
-	case <-r.commands.notice:
-		for _, c := range r.commands.take() {
-			if err := r.change(c.event); err != nil {
-				return err
-			}
-		}
-		return nil
 	case <-tick:
 		if err := r.obey(ctx, watermark.Tick{Now: r.mono()}); err != nil {
 			return err
 		}
-		r.report(r.progress())
+		if r.reportDue() {
+			r.report(r.progress())
+		}
 		return nil
 	case <-work:
 		return r.take(ctx, r.inbox.next())
@@ -149,39 +152,39 @@ func (r *Receiver) take(ctx context.Context, c arrival) error {
 	if c.From != r.position {
 		return nil // fetched before a seek
 	}
-	var it kafka.Iterator
+	it := &r.records
 	it.Reset(c.Chunk)
-	r.position = c.Next
-	for it.Next() {
+	for r.position = c.Next; it.Next() && r.position == c.Next; { // a seek: what follows in the chunk is read again
 		if err := r.record(ctx, &it.Record); err != nil {
 			return err
-		}
-		if r.position != c.Next {
-			break // a seek: what follows in this chunk is read again
 		}
 	}
 	if err := it.Err(); err != nil {
 		return r.corrupt(err)
 	}
-	return r.operator.settle(output{r, ctx})
+	if r.sampled != nil {
+		ctx, r.sampled = r.sampled, nil
+	}
+	return r.rows.Settle(output{r, ctx})
 }
 
 // lostEdge: an edge that is gone, truncated or made anew is a reset of the stream, never the end of it (DESIGN §4).
 func (r *Receiver) lostEdge(err error) error {
-	switch kafka.CodeOf(err) {
-	case kafka.CodeTopicUnknown, kafka.CodeTopicRecreated, kafka.CodeOffsetsLost:
-		r.needReset(dispatch.NeedReset{Stage: r.cfg.Self.Stage, Reason: dispatch.ReasonGap, Detail: err.Error()})
-		return errStageOver
-	case kafka.CodeCorrupt:
+	switch code := kafka.CodeOf(err); {
+	case edgeGone(code) || code == kafka.CodeOffsetsLost:
+		return r.over(dispatch.ReasonGap, err)
+	case code == kafka.CodeCorrupt:
 		return r.corrupt(err)
 	}
 	return err
 }
 
 // corrupt: a block that cannot be read is a reset of the stream, never a skip (DESIGN §4).
-func (r *Receiver) corrupt(err error) error {
-	r.needReset(dispatch.NeedReset{Stage: r.cfg.Self.Stage, Reason: dispatch.ReasonCorrupt, Detail: err.Error()})
-	return errStageOver
+func (r *Receiver) corrupt(err error) error { return r.over(dispatch.ReasonCorrupt, err) }
+
+func (r *Receiver) over(why dispatch.Reason, err error) error {
+	self := dispatch.Peer{Task: r.cfg.Self.Task, Place: r.cfg.Self.Place}
+	return &over{reset: dispatch.NeedReset{Stage: r.cfg.Self.Stage, Peer: self, Reason: why, Detail: err.Error()}}
 }
 
 // record takes one message of the edge through the receiver's rules.
@@ -201,27 +204,36 @@ func (r *Receiver) record(ctx context.Context, rec *kafka.Record) error {
 	if h.Down == r.cfg.Self.Place && block.ValueCRC(rec.Value) != h.CRC {
 		return r.corrupt(fmt.Errorf("offset %d: value of %d bytes has not the CRC of its header", rec.Offset, len(rec.Value)))
 	}
+	r.meter.arrived(ctx, len(rec.Value))
 	r.last++
-	r.bodies[r.last] = rec.Value
-	return r.step(ctx, dispatch.Arrived{Header: &h, Body: r.last, Bytes: len(rec.Value), Offset: ident.NextOffset(rec.Offset)})
+	r.bodies[r.last] = body{value: rec.Value}
+	err = r.step(dispatch.Arrived{Header: &h, Body: r.last, Bytes: len(rec.Value), Offset: ident.NextOffset(rec.Offset)})
+	for i := 0; err == nil && i < len(r.queue); i++ { // what is done may release more
+		err = r.process(ctx, r.queue[i])
+	}
+	r.queue = r.queue[:0]
+	return err
 }
 
 // step advances the receiver by one event and obeys its effects.
-func (r *Receiver) step(ctx context.Context, e dispatch.ReceiveEvent) error {
+func (r *Receiver) step(e dispatch.ReceiveEvent) error {
 	effects, err := r.core.Step(e)
 	if err != nil {
 		return r.corrupt(err)
 	}
-	for _, f := range slices.Clone(effects) {
+	var end error
+	for _, f := range effects {
 		switch f := f.(type) {
 		case dispatch.Enqueue:
-			if err := r.process(ctx, f.Header, f.Body); err != nil {
-				return err
-			}
+			r.queue = append(r.queue, f.Arrived)
 		case dispatch.Drop:
-			delete(r.bodies, f.Body)
+			r.release(f.Body)
 		case dispatch.Hold:
-			r.bodies[f.Body] = slices.Clone(r.bodies[f.Body]) // it outlives its chunk
+			r.hold(f.Arrived)
+		case dispatch.InputsOpen:
+			for _, u := range r.cfg.Upstreams {
+				r.cfg.Credits.Released(r.channel(u.Task))
+			}
 		case dispatch.Notice:
 			r.cfg.Credits.Notice(f)
 		case dispatch.AskOrders:
@@ -230,38 +242,65 @@ func (r *Receiver) step(ctx context.Context, e dispatch.ReceiveEvent) error {
 			r.position = f.Offset
 			r.sub.Seek(f.Offset)
 		case dispatch.EndStage:
-			return errStageOver
+			end = errSuperseded
 		case dispatch.NeedReset:
-			r.needReset(f)
-			return errStageOver
+			end = &over{reset: f}
 		}
 	}
-	return nil
+	return end
+}
+
+// hold keeps a message beyond its chunk.
+func (r *Receiver) hold(a dispatch.Arrived) {
+	b := r.bodies[a.Body]
+	if !b.held {
+		r.bodies[a.Body] = body{value: slices.Clone(b.value), held: true}
+		r.cfg.Memory.Take(int64(len(b.value)))
+	}
+	r.cfg.Credits.HeldBack(r.channel(a.Header.Upstream))
+}
+
+// release gives a message's body back and returns it; it is valid until the chunk is released.
+func (r *Receiver) release(h dispatch.Handle) []byte {
+	b := r.bodies[h]
+	delete(r.bodies, h)
+	if b.held {
+		r.cfg.Memory.Give(int64(len(b.value)))
+	}
+	return b.value
 }
 
 // process takes a message that is its upstream's next one: rows are merged first, then its watermark is heard.
-func (r *Receiver) process(ctx context.Context, h *block.Header, body dispatch.Handle) error {
-	value := r.bodies[body]
-	delete(r.bodies, body)
+func (r *Receiver) process(ctx context.Context, a dispatch.Arrived) error {
+	ctx, span := r.cfg.Tracing.process(ctx, r.cfg.Self, r.cfg.Topic, a)
+	if span != nil {
+		r.sampled = ctx
+	}
+	err := r.merge(ctx, a)
+	endSpan(span, err)
+	if err != nil {
+		return err
+	}
+	r.cfg.Credits.Consumed(r.channel(a.Header.Upstream), a.Header.Msg)
+	return r.step(dispatch.Done{Header: a.Header})
+}
+
+func (r *Receiver) merge(ctx context.Context, a dispatch.Arrived) error {
+	h, value := a.Header, r.release(a.Body)
 	n := 0
 	if h.Type == block.MsgData {
-		rows := r.operator.batch()
+		rows := r.rows.Batch()
 		if err := r.decoder.Decode(value, rows); err != nil {
 			return r.corrupt(err)
 		}
 		n = rows.Rows()
-		if err := r.operator.take(rows); err != nil {
+		if err := r.rows.Take(rows); err != nil {
 			return r.corrupt(err)
 		}
 	}
-	err := r.obey(ctx, watermark.Heard{
+	return r.obey(ctx, watermark.Heard{
 		From: h.Upstream, Watermark: h.Watermark, Idle: h.Idle, Question: watermark.Question(h.Related), Rows: n, Now: r.mono(),
 	})
-	if err != nil {
-		return err
-	}
-	r.cfg.Credits.Consumed(r.channel(h.Upstream), h.Msg)
-	return r.step(ctx, dispatch.Done{Header: h})
 }
 
 func (r *Receiver) channel(upstream ident.Task) dispatch.Channel {
@@ -274,10 +313,10 @@ func (r *Receiver) obey(ctx context.Context, e watermark.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range slices.Clone(effects) {
+	for _, f := range effects {
 		switch f := f.(type) {
 		case watermark.Advance:
-			if err := r.operator.advance(f.Watermark, output{r, ctx}); err != nil {
+			if err := r.rows.Advance(f.Watermark, output{r, ctx}); err != nil {
 				return err
 			}
 		case watermark.Answer:
@@ -291,6 +330,7 @@ func (r *Receiver) obey(ctx context.Context, e watermark.Event) error {
 
 // finish makes everything durable; then the task is finished.
 func (r *Receiver) finish(ctx context.Context) error {
+	r.report(r.progress())
 	if err := errors.Join(r.cfg.Aside.Flush(ctx), r.cfg.Outputs.Flush(ctx)); err != nil {
 		return err
 	}
@@ -303,16 +343,23 @@ type output struct {
 	ctx context.Context
 }
 
-func (o output) rows(b *block.Batch) error { return o.r.emit(o.ctx, b) }
+// Rows implements pipeline.Results.
+func (o output) Rows(b *block.Batch) error {
+	return split(b, func(piece *block.Batch) error { return o.r.emit(o.ctx, piece) })
+}
 
-func (o output) reject(row []byte, code, reason string) error {
+// Reject implements pipeline.Results.
+func (o output) Reject(row []byte, code, reason string) error {
 	return o.r.cfg.Aside.DeadResult(o.ctx, o.r.cfg.Self.Task.VGroup, row, code, reason)
 }
+
+// explainWindows is how many open windows a report describes: those that close first.
+const explainWindows = 32
 
 func (r *Receiver) progress() Progress {
 	info := r.wm.Explain(r.mono())
 	p := Progress{Watermark: info.Watermark, Merge: &info, Position: r.position}
-	r.operator.describe(&p)
+	p.Windows, p.Open = r.rows.Open(explainWindows)
 	return p
 }
 
@@ -320,6 +367,6 @@ func (r *Receiver) close() {
 	if r.sub != nil {
 		r.sub.Close()
 	}
-	r.inbox.drain()
-	r.cfg.Outputs.Close()
+	r.inbox.end()
+	r.shell.close()
 }

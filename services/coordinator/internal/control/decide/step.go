@@ -59,6 +59,7 @@ const (
 var named = map[string]bool{
 	"source_topic_recreated": true,
 	"source_offsets_lost":    true,
+	"source_corrupt":         true,
 	"topic_unknown":          true,
 	"not_authorized":         true,
 	"record_too_large":       true,
