@@ -29,8 +29,8 @@ const (
 	// requestRecords is how many records go with one request to ingest, ingestPatience how long one is repeated.
 	requestRecords = 20_000
 	ingestPatience = 30 * time.Second
-	// pollEvery is how often the streams are asked, and a line of progress written.
-	pollEvery = time.Second
+	// pollEvery is how often the streams are asked, and a line of progress written: the run is short.
+	pollEvery = 500 * time.Millisecond
 	// sampleRows is how many results of each stream are shown.
 	sampleRows = 3
 )

@@ -98,9 +98,9 @@ func finished(streams []coordinator.Stream) (bool, error) {
 	return all, nil
 }
 
-// line is one second of all streams.
+// line is how far all streams are. Rates are means since the beginning: the run is too short for those of the moment.
 func (d *demo) line(ctx context.Context, since time.Duration, streams []coordinator.Stream) string {
-	cells := []string{fmt.Sprintf("%3.0f s", since.Seconds())}
+	cells := []string{fmt.Sprintf("%4.1f s", since.Seconds())}
 	for i, s := range streams {
 		what := "windows closed"
 		if d.examples[i].query.Window == nil {
@@ -113,7 +113,7 @@ func (d *demo) line(ctx context.Context, since time.Duration, streams []coordina
 			watermark = "end"
 		}
 		cells = append(cells, fmt.Sprintf("%s %s %s/s, watermark %s, %s %s, lag %s",
-			s.Name, s.State, grouped(int64(s.RecordsPerSecond)), watermark, d.written(ctx, s.Name), what, grouped(int64(s.Lag))))
+			s.Name, s.State, grouped(int64(float64(s.Counters.Accepted)/since.Seconds())), watermark, d.written(ctx, s.Name), what, grouped(int64(s.Lag))))
 	}
 	return strings.Join(cells, " · ")
 }
