@@ -9,6 +9,7 @@ import (
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/specfile"
 	"github.com/pondage/pondage/internal/invalid"
+	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/problem"
 )
 
@@ -35,6 +36,7 @@ func document(err error, cmd *cobra.Command) *problem.Document {
 	var answered *client.Error
 	var inFile *specfile.Error
 	var faults *invalid.Error
+	var broker *kafka.Error
 	switch {
 	case isUsage(err):
 		return usageDocument(err, cmd)
@@ -44,10 +46,18 @@ func document(err error, cmd *cobra.Command) *problem.Document {
 		return &answered.Doc
 	case errors.As(err, &faults):
 		return problem.From(faults)
+	case errors.As(err, &broker):
+		return problem.From(&problem.Error{Code: problem.Code(broker.Code), Detail: broker.Error(), Hint: remedy(problem.Code(broker.Code)), Retryable: broker.Transient()})
 	case errors.Is(err, context.Canceled):
 		return &problem.Document{Type: "about:blank", Title: "The command was interrupted", Code: codeInterrupted, Detail: "interrupted", Retryable: true}
 	}
 	return &problem.Document{Type: "about:blank", Title: "The command failed", Code: codeFailed, Detail: err.Error()}
+}
+
+// remedy is what the catalogue says to do about a code.
+func remedy(code problem.Code) string {
+	entry, _ := problem.Lookup(code)
+	return entry.Remedy
 }
 
 // usageDocument tells what is wrong with a call and where its help is. Faults of a configuration keep their places.

@@ -104,8 +104,8 @@ func TestDefaultsAreValidOnceTheDatabaseIsNamed(t *testing.T) {
 	for _, url := range []*string{&coordinator.Postgres.URL, &worker.Postgres.URL, &node.Postgres.URL} {
 		*url = "postgres://pondage@localhost/pondage"
 	}
-	client, doctor := DefaultClient(), DefaultDoctor()
-	for _, r := range []Role{&coordinator, &worker, &snapshotter, &node, &broker, &dev, &client, &doctor} {
+	client, doctor, topics := DefaultClient(), DefaultDoctor(), DefaultTopics()
+	for _, r := range []Role{&coordinator, &worker, &snapshotter, &node, &broker, &dev, &client, &doctor, &topics} {
 		if err := Validate(r); err != nil {
 			t.Errorf("%T: %v", r, err)
 		}

@@ -1,5 +1,5 @@
 // Package config holds what can be configured: one struct a role (Coordinator, Worker, Snapshotter, Node, Broker, Dev,
-// and Client and Doctor of the command line), its defaults, and the way from flags, environment and file into it.
+// and Client, Doctor and Topics of the command line), its defaults, and the way from flags, environment and file into it.
 //
 // It owns: the structs with a doc comment per key (docs/config.md and the flags' help are made from them), Default…,
 // Validate, which reports everything that is wrong at once, and the reading of secrets. It does not own: what a value

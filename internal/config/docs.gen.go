@@ -61,6 +61,7 @@ var fieldDocs = map[string]string{
 	"TLS.ServerName":          "Name to expect in the other side's certificate. Empty: the host that was dialled.",
 	"Telemetry.OTLPEndpoint":  "OTLP/HTTP endpoint of a collector, http://host:4318. Empty: no traces, at no cost.",
 	"Telemetry.SampleRatio":   "Part of the blocks that are traced from ingest to sink, 0 to 1. Requests that arrive with a trace keep it.",
+	"Topics.Kafka":            "The brokers. Where none is named, the one of pondage dev.",
 	"Worker.Coordinators":     "Base URLs of the coordinator's replicas, http://host:port.",
 	"Worker.DataDir":          "Directory of the node's data; locked by one process. Shared with the node's snapshotter.",
 	"Worker.DispatchMaxBatch": "Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).",

@@ -24,13 +24,13 @@ var machineDependent = map[string]string{
 // Page returns docs/config.md.
 func Page() string {
 	coordinator, worker, snapshotter, node, broker, dev := DefaultCoordinator(), DefaultWorker(), DefaultSnapshotter(), DefaultNode(), DefaultBroker(), DefaultDev()
-	client, doctor := DefaultClient(), DefaultDoctor()
+	client, doctor, topics := DefaultClient(), DefaultDoctor(), DefaultTopics()
 	var b strings.Builder
 	b.WriteString(pageHead)
 	for _, r := range []struct {
 		name string
 		role Role
-	}{{"coordinator", &coordinator}, {"worker", &worker}, {"snapshotter", &snapshotter}, {"node", &node}, {"broker", &broker}, {"dev", &dev}, {"doctor", &doctor}, {"… (every other command)", &client}} {
+	}{{"coordinator", &coordinator}, {"worker", &worker}, {"snapshotter", &snapshotter}, {"node", &node}, {"broker", &broker}, {"dev", &dev}, {"doctor", &doctor}, {"topic", &topics}, {"… (every other command)", &client}} {
 		fmt.Fprintf(&b, "\n## pondage %s\n\n| key | default | what it is |\n|---|---|---|\n", r.name)
 		for _, k := range keys(r.role) {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.path, k.pageDefault(r.name), strings.ReplaceAll(k.doc, "|", `\|`))

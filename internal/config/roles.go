@@ -128,6 +128,12 @@ type Doctor struct {
 	Postgres Postgres `key:"postgres"`
 }
 
+// Topics configures the commands on topics.
+type Topics struct {
+	// The brokers. Where none is named, the one of pondage dev.
+	Kafka Kafka `key:"kafka"`
+}
+
 // Ports of the services where none is given; unassigned by IANA and next to each other.
 const (
 	portCoordinator = "127.0.0.1:7420"
@@ -195,6 +201,9 @@ func DefaultClient() Client { return Client{API: "http://" + portCoordinator} }
 func DefaultDoctor() Doctor {
 	return Doctor{Client: DefaultClient(), DataDir: DefaultDev().DataDir, Postgres: defaultPostgres()}
 }
+
+// DefaultTopics returns the defaults of the commands.
+func DefaultTopics() Topics { return Topics{Kafka: Kafka{Brokers: []string{portBroker}}} }
 
 func defaultPostgres() Postgres {
 	const connections = 4 // a service is served well by few; a metastore serves many

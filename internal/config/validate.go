@@ -80,3 +80,5 @@ func (r *Doctor) validate(c *check) {
 	c.postgres(r.Postgres, optional)
 	c.kafka(r.Kafka, optional)
 }
+
+func (r *Topics) validate(c *check) { c.kafka(r.Kafka, needed) }

@@ -63,8 +63,14 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// dev starts everything in one process and returns the address of its API.
-func dev(t *testing.T, dir string) string {
+// stack is a running pondage dev.
+type stack struct {
+	API     string
+	Brokers []string
+}
+
+// dev starts everything in one process.
+func dev(t *testing.T, dir string) stack {
 	t.Helper()
 	var log bytes.Buffer
 	cmd := exec.Command("bin/pondage", "dev", "--http-listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "-o", "json")
@@ -91,17 +97,17 @@ func dev(t *testing.T, dir string) string {
 			t.Logf("the log of dev:\n%s", &log)
 		}
 	})
-	var ready struct{ API string }
+	var ready stack
 	if err := json.Unmarshal(line, &ready); err != nil || ready.API == "" {
 		t.Fatalf("%s: %v", line, err)
 	}
-	return ready.API
+	return ready
 }
 
 // shell runs a block as one would type it; it stops at the first command that fails.
-func shell(dir, api, text string) *exec.Cmd {
+func shell(dir string, at stack, text string) *exec.Cmd {
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", text)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PONDAGE_API="+api)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PONDAGE_API="+at.API, "PONDAGE_KAFKA_BROKERS="+strings.Join(at.Brokers, ","))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	return cmd
 }
@@ -139,18 +145,18 @@ func follow(t *testing.T, cmd *exec.Cmd) follower {
 func TestTheTour(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
-	api := dev(t, dir)
+	at := dev(t, dir)
 	var followers []follower
 	ran := 0
 	for _, b := range blocks(t) {
 		switch b.info {
 		case "sh tour background":
-			f := follow(t, shell(dir, api, b.text))
+			f := follow(t, shell(dir, at, b.text))
 			sees(t, f, "following")
 			followers = append(followers, f)
 		case "sh tour":
 			ran++
-			out, err := shell(dir, api, b.text).CombinedOutput()
+			out, err := shell(dir, at, b.text).CombinedOutput()
 			t.Logf("%s%s", b.text, out)
 			if err != nil {
 				t.Fatalf("the tour fails: %v", err)
