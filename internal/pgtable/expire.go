@@ -34,11 +34,10 @@ func Expiring(ctx context.Context, db DB, schema string) ([]*Table, error) {
 	var tables []*Table
 	var name, comment string
 	_, err = pgx.ForEachRow(rows, []any{&name, &comment}, func() error {
-		ms, err := strconv.ParseInt(strings.TrimPrefix(comment, retainComment), 10, 64)
-		if err != nil || ms <= 0 {
-			return nil // a comment that somebody has changed: nothing of the table is deleted
+		// Nothing of a table is deleted whose comment somebody has changed.
+		if ms, err := strconv.ParseInt(strings.TrimPrefix(comment, retainComment), 10, 64); err == nil && ms > 0 {
+			tables = append(tables, &Table{Schema: schema, Name: name, Retain: time.Duration(ms) * time.Millisecond})
 		}
-		tables = append(tables, &Table{Schema: schema, Name: name, Retain: time.Duration(ms) * time.Millisecond})
 		return nil
 	})
 	if err != nil {

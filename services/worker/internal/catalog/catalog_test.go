@@ -147,6 +147,10 @@ func TestWhatIsKnownIsUsedWhileNobodyAnswers(t *testing.T) {
 	if _, err := k.Source(t.Context(), "r"); !errors.As(err, &p) || p.Code != problem.CodeSourceUnknown {
 		t.Errorf("dropped meanwhile: %v", err)
 	}
+	c.set("", errors.New("connection refused"))
+	if _, err := k.Source(t.Context(), "r"); !errors.As(err, &p) || p.Code != problem.CodeNoCoordinator {
+		t.Errorf("dropped, and nobody answers: %v", err)
+	}
 }
 
 func TestAnUnknownNameMayBecomeKnownAtOnce(t *testing.T) {

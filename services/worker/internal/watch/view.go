@@ -197,18 +197,17 @@ func (v *view) tellAll(ctx context.Context) (ident.Stage, error) {
 // look asks the catalog whether the stage is still the stream's. A stream that was dropped ends the watch.
 func (v *view) look(ctx context.Context) error {
 	now, err := v.streams.Stream(ctx, v.name)
-	switch {
-	case unknown(err):
+	if unknown(err) {
 		return err
-	case err != nil:
-		return nil // nobody to ask: the tasks go on, and so do we
-	case now.ID != v.stream.ID:
+	}
+	if err == nil && now.ID != v.stream.ID {
 		return errDropped
-	case now.Stage > v.merger.at.Stage:
+	}
+	if err == nil && now.Stage > v.merger.at.Stage {
 		v.next = now.Stage
 		return errStageOver
 	}
-	return nil
+	return nil // also when there is nobody to ask: the tasks go on, and so do we
 }
 
 // errDropped says that the name means another stream now.
