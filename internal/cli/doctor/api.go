@@ -32,11 +32,12 @@ func api(ctx context.Context, s *state) []Check {
 	}
 	out := []Check{ok("api", "coordinator", "answers at "+s.client.URL)}
 	for _, c := range health.Checks {
+		name := "ready: " + c.Name
 		if c.Status == "ok" {
-			out = append(out, ok("api", c.Name, "the coordinator finds it ready"))
+			out = append(out, ok("api", name, "the coordinator says so"))
 			continue
 		}
-		out = append(out, bad(Failing, "api", c.Name, "the coordinator says: "+c.Detail, "see the coordinator's log"))
+		out = append(out, bad(Failing, "api", name, "the coordinator says: "+c.Detail, "see the coordinator's log"))
 	}
 	return append(out, nodes(ctx, s), streams(ctx, s))
 }

@@ -123,7 +123,7 @@ func TestTopicsAreComparedWithWhatTheyMustBe(t *testing.T) {
 	checks := examine(t, cfg)
 	expect(t, checks, "kafka topic "+good, doctor.OK, "8 partitions")
 	expect(t, checks, "api coordinator", doctor.OK, cfg.API)
-	expect(t, checks, "api metastore", doctor.OK, "")
+	expect(t, checks, "api ready: metastore", doctor.OK, "")
 	expect(t, checks, "api nodes", doctor.Warning, "1 of 2 nodes are alive")
 	expect(t, checks, "api streams", doctor.Failing, "q")
 	expect(t, checks, "clock skew to the coordinator", doctor.OK, "")
@@ -132,7 +132,7 @@ func TestTopicsAreComparedWithWhatTheyMustBe(t *testing.T) {
 	checks = examine(t, cfg)
 	expect(t, checks, "kafka topic "+wrong, doctor.Failing, "partitions is 4, must be 8; retention.ms is 1000, must be 86400000")
 	expect(t, checks, "kafka topic no-such-topic", doctor.Failing, "does not exist")
-	expect(t, checks, "api metastore", doctor.Failing, "no route")
+	expect(t, checks, "api ready: metastore", doctor.Failing, "no route")
 	expect(t, checks, "clock skew to the coordinator", doctor.Warning, " apart")
 }
 

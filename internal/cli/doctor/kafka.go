@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/connect"
@@ -14,11 +15,11 @@ import (
 
 // kafkas looks at the brokers and the topics of streams.
 func kafkas(ctx context.Context, s *state) []Check {
-	cfg, named := s.cfg.Kafka, "named"
+	cfg, note := s.cfg.Kafka, ""
 	if len(cfg.Brokers) == 0 {
-		cfg.Brokers, named = []string{config.DefaultDev().BrokerListen}, "where pondage dev has its broker"
+		cfg.Brokers, note = []string{config.DefaultDev().BrokerListen}, " (where pondage dev has its broker)"
 	}
-	where := fmt.Sprintf("%s (%s)", strings.Join(cfg.Brokers, ", "), named)
+	where := strings.Join(cfg.Brokers, ", ") + note
 	settings, err := connect.KafkaSettings(cfg)
 	if err != nil {
 		return []Check{bad(Failing, "kafka", "brokers", err.Error(), "")}
@@ -106,4 +107,19 @@ func edgeTopic(ctx context.Context, c *kafka.Client, want kafka.TopicSpec) Check
 		return bad(Failing, "kafka", topicName(want.Name), strings.Join(differences, "; "), "change the topic, or delete it and reset the stream: it is made again")
 	}
 	return replicas(t)
+}
+
+// brokerTimeout bounds the question whether something is a broker: what is none often says nothing at all.
+const brokerTimeout = time.Second
+
+// isBroker tells whether a Kafka broker answers at the address.
+func isBroker(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, brokerTimeout)
+	defer cancel()
+	c, err := kafka.Open(kafka.Config{Brokers: []string{address}})
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	return c.Ping(ctx) == nil
 }

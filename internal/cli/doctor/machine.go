@@ -101,8 +101,10 @@ func port(ctx context.Context, s *state, name, address, flag string) Check {
 		return bad(Failing, "ports", name, err.Error(), "choose another address: "+flag)
 	case s.answers[address] || isPondage(ctx, s.client.HTTP, address):
 		return ok("ports", name, "Pondage answers at "+address)
+	case isBroker(ctx, address):
+		return ok("ports", name, "a Kafka broker answers at "+address)
 	}
-	return bad(Warning, "ports", name, address+" is in use by something that is no service of Pondage", "fine for a broker that runs; else choose another address: "+flag)
+	return bad(Warning, "ports", name, address+" is in use by something that does not answer as Pondage or Kafka", "choose another address: "+flag)
 }
 
 // isPondage tells whether a service of Pondage answers at the address.

@@ -79,7 +79,11 @@ func run(ctx context.Context, p Process, build parts) (err error) {
 	if failure == nil {
 		failure = group.Wait(ctx)
 	}
-	tel.Logger.Info("closing", telemetry.KeyError, failure)
+	if failure != nil {
+		tel.Logger.Error("closing", telemetry.KeyError, failure)
+	} else {
+		tel.Logger.Info("closing")
+	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), Grace)
 	defer cancel()
 	return errors.Join(failure, group.Stop(closing))
