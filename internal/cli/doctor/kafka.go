@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/connect"
@@ -109,12 +108,9 @@ func edgeTopic(ctx context.Context, c *kafka.Client, want kafka.TopicSpec) Check
 	return replicas(t)
 }
 
-// brokerTimeout bounds the question whether something is a broker: what is none often says nothing at all.
-const brokerTimeout = time.Second
-
 // isBroker tells whether a Kafka broker answers at the address.
 func isBroker(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, brokerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, whoTimeout)
 	defer cancel()
 	c, err := kafka.Open(kafka.Config{Brokers: []string{address}})
 	if err != nil {

@@ -107,8 +107,13 @@ func port(ctx context.Context, s *state, name, address, flag string) Check {
 	return bad(Warning, "ports", name, address+" is in use by something that does not answer as Pondage or Kafka", "choose another address: "+flag)
 }
 
+// whoTimeout bounds the question who listens on a port: one who speaks another protocol often says nothing at all.
+const whoTimeout = time.Second
+
 // isPondage tells whether a service of Pondage answers at the address.
 func isPondage(ctx context.Context, c *http.Client, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, whoTimeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
 	if err != nil {
 		return false
