@@ -388,7 +388,7 @@ type ClientInterface interface {
 	//
 	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-	// is anything. Content-Encoding gzip and zstd are understood.
+	// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 	//
 	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -403,7 +403,7 @@ type ClientInterface interface {
 	//
 	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-	// is anything. Content-Encoding gzip and zstd are understood.
+	// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 	//
 	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -557,7 +557,7 @@ func (c *Client) PostHandshake(ctx context.Context, body PostHandshakeJSONReques
 //
 // Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 // found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-// is anything. Content-Encoding gzip and zstd are understood.
+// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 //
 // 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 // answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -582,7 +582,7 @@ func (c *Client) IngestWithBody(ctx context.Context, source externalRef0.Name, p
 //
 // Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 // found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-// is anything. Content-Encoding gzip and zstd are understood.
+// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 //
 // 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 // answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -1456,7 +1456,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-	// is anything. Content-Encoding gzip and zstd are understood.
+	// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 	//
 	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -1471,7 +1471,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 	// found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-	// is anything. Content-Encoding gzip and zstd are understood.
+	// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 	//
 	// 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 	// answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -2115,7 +2115,7 @@ func (c *ClientWithResponses) PostHandshakeWithResponse(ctx context.Context, bod
 //
 // Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 // found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-// is anything. Content-Encoding gzip and zstd are understood.
+// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 //
 // 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 // answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key
@@ -2136,7 +2136,7 @@ func (c *ClientWithResponses) IngestWithBodyWithResponse(ctx context.Context, so
 //
 // Not decoded here: each line or array element is a record, byte for byte, keyed by its table name where that can be
 // found. Lines end with LF only; an empty one is a record too (a dead letter), what follows the last LF is one if there
-// is anything. Content-Encoding gzip and zstd are understood.
+// is anything. Content-Encoding gzip and zstd are understood. A topic that is missing is made, with one partition.
 //
 // 200 means that Kafka has all records. Any other answer means that it may have those before the place that the
 // answer names, or all: send the request again with the same Idempotency-Key. With one, each record carries the key

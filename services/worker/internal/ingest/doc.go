@@ -8,7 +8,7 @@
 // file; bytes behind the last LF are one, if there are any) or an element of a JSON array, byte for byte. Its key is the
 // table name, where that is a member of the record and a string; its partition is Kafka's own choice for the key
 // (murmur2), so that other producers of the topic agree. Records without a key go round the partitions, a run at a time;
-// with an idempotency key they go by that, so that a repeat meets its first attempt.
+// with an idempotency key they go by that, so that a repeat meets its first attempt. A topic that is missing is made.
 //
 // Invariants: Take returns nil only when all in-sync replicas have every record of the request; a record that was handed
 // to Kafka is never taken back, so an error says how many there are and a repeat with the same idempotency key is

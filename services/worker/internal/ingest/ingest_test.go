@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -312,14 +313,28 @@ func TestWhatKafkaRefusesIsNamed(t *testing.T) {
 	if p := asProblem(t, err); p.Code != problem.CodeRecordTooLarge || !strings.Contains(p.Detail, "record 2") {
 		t.Errorf("%s: %s", p.Code, p.Detail)
 	}
-	s = New(newSource(t, "nosuch", "device"), hub)
-	_, err = s.Take(t.Context(), Request{Source: "readings", Body: strings.NewReader("{}\n")})
-	if p := asProblem(t, err); p.Code != problem.CodeTopicUnknown {
-		t.Errorf("%s: %s", p.Code, p.Detail)
-	}
 	_, err = s.Take(t.Context(), Request{Source: "nosuch", Body: strings.NewReader("{}\n")})
 	if p := asProblem(t, err); p.Code != problem.CodeSourceUnknown {
 		t.Errorf("%s: %s", p.Code, p.Detail)
+	}
+}
+
+func TestATopicThatIsMissingIsMade(t *testing.T) {
+	t.Parallel()
+	hub := newHub(t, testkafka.Shared(t))
+	topic := testkafka.Topic(t)
+	src := newSource(t, topic, "device")
+	var workers sync.WaitGroup
+	for range 3 { // workers, at once
+		workers.Go(func() {
+			if n, err := New(src, hub).Take(t.Context(), Request{Source: "readings", Body: strings.NewReader("1\n2\n")}); n != 2 || err != nil {
+				t.Errorf("%d accepted, %v", n, err)
+			}
+		})
+	}
+	workers.Wait()
+	if got := read(t, hub, topic); len(got) != 6 || got[5].partition != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 

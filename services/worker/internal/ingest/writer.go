@@ -18,6 +18,9 @@ const (
 	// runLength is how many records without a key go to one partition before the next: batches stay large, partitions
 	// even.
 	runLength = 256
+	// madePartitions is what a topic has that ingest makes: one keeps the order in which records were sent. Who wants more
+	// makes the topic before.
+	madePartitions = 1
 	// lookEvery is how often the topic's partitions are counted: a topic may grow (trap T26).
 	lookEvery = 10 * time.Second
 )
@@ -44,7 +47,7 @@ func (w *writer) partitions(ctx context.Context) (int, error) {
 	if len(w.queues) > 0 && time.Since(w.looked) < lookEvery {
 		return len(w.queues), nil
 	}
-	t, err := w.kafka.Client.Topic(ctx, w.topic)
+	t, err := w.find(ctx)
 	switch {
 	case err == nil:
 	case kafka.Transient(err) && len(w.queues) > 0:
@@ -61,6 +64,19 @@ func (w *writer) partitions(ctx context.Context) (int, error) {
 		w.queues = append(w.queues, nil)
 	}
 	return len(w.queues), nil
+}
+
+// find looks the topic up, and makes it where it is missing: a source that is only fed over HTTP needs nobody to do so.
+func (w *writer) find(ctx context.Context) (kafka.Topic, error) {
+	t, err := w.kafka.Client.Topic(ctx, w.topic)
+	if kafka.CodeOf(err) != kafka.CodeTopicUnknown {
+		return t, err
+	}
+	t, err = w.kafka.Client.CreateTopic(ctx, kafka.TopicSpec{Name: w.topic, Partitions: madePartitions, ReplicationFactor: kafka.EdgeReplicationFactor})
+	if kafka.CodeOf(err) == kafka.CodeTopicExists { // another worker was faster
+		return w.kafka.Client.Topic(ctx, w.topic)
+	}
+	return t, err
 }
 
 // queue returns the queue of a partition. One that has stopped (the topic was deleted, credentials were taken back) is
