@@ -105,6 +105,9 @@ func refused(answer *http.Response) error {
 		if entry, ok := problem.Lookup(e.Doc.Code); ok && e.Doc.Hint == "" && len(e.Doc.Errors) == 0 {
 			e.Doc.Hint = entry.Remedy
 		}
+		if e.Doc.Code == problem.CodeUnauthenticated {
+			e.Doc.Hint = "show a token with --token env:NAME or file:PATH, or with PONDAGE_TOKEN"
+		}
 		return e
 	}
 	e.Doc = problem.Document{
