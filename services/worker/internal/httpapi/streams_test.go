@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -166,5 +167,33 @@ func TestHalfAnAnswerIsNeverTakenForAll(t *testing.T) {
 		if err == nil {
 			t.Errorf("after %d bytes: the client saw a whole answer", before)
 		}
+	}
+}
+
+func TestLiveResultsEndWithTheService(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l, err := httpserver.Listen("127.0.0.1:0", r.server.Handler(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := l.Service("worker http")
+	if err := service.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get("http://" + l.Addr().String() + "/v1/streams/per_minute/results/live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	first := make([]byte, 1)
+	if _, err := answer.Body.Read(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		t.Errorf("the watcher sees a broken connection, not an end: %v", err)
 	}
 }
