@@ -25,6 +25,7 @@ import (
 	"github.com/pondage/pondage/internal/lifecycle"
 	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/coordinator"
+	"github.com/pondage/pondage/services/snapshotter"
 	"github.com/pondage/pondage/services/worker"
 )
 
@@ -82,6 +83,15 @@ func Start(ctx context.Context, cfg config.Dev, o Options) (_ *Stack, err error)
 	}
 	s.worker = w.URL()
 	if err := s.start(ctx, w.Services()); err != nil {
+		return nil, err
+	}
+	so := config.DefaultSnapshotter()
+	so.DataDir, so.HTTP, so.Security, so.Log, so.Telemetry = wo.DataDir, wo.HTTP, cfg.Security, cfg.Log, cfg.Telemetry
+	sn, err := snapshotter.New(so, o.Version, o.Telemetry)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx, sn.Services()); err != nil {
 		return nil, err
 	}
 	return s, s.awaitReady(ctx)
