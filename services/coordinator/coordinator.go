@@ -117,7 +117,7 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	if err != nil {
 		return holder, err
 	}
-	httpapi.Mount(server, httpapi.Config{App: c.app, Language: language.Language{Env: env}, Version: version})
+	httpapi.Mount(server, httpapi.Config{App: c.app, Language: language.Language{Env: env}, Version: version, Users: users})
 	handler.Handle("/", server.Handler())
 	c.services = []*lifecycle.Service{
 		c.listener.Service("coordinator http"),

@@ -19,6 +19,8 @@ type Config struct {
 	App      control.API
 	Language language.Language
 	Version  common.Version
+	// Users knows every token that the coordinator takes, also that of its configuration: workers ask it. nil: those of App.
+	Users httpserver.Authenticator
 }
 
 // Mount puts the operations on a server.

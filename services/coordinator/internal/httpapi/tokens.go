@@ -37,9 +37,13 @@ func (h *handler) DeleteToken(ctx context.Context, r api.DeleteTokenRequestObjec
 
 // CheckToken tells a worker whom a token belongs to.
 func (h *handler) CheckToken(ctx context.Context, r api.CheckTokenRequestObject) (api.CheckTokenResponseObject, error) {
-	p, err := h.App.Authenticate(ctx, r.Body.Token)
+	users := h.Users
+	if users == nil {
+		users = Authenticator(h.App)
+	}
+	p, err := users(ctx, r.Body.Token)
 	if err != nil {
 		return nil, err
 	}
-	return api.CheckToken200JSONResponse{Name: p.Name, Role: string(p.Role)}, nil
+	return api.CheckToken200JSONResponse{Name: p.Name, Role: p.Role.String()}, nil
 }
