@@ -92,7 +92,7 @@ func (s *Stack) Run(ctx context.Context, c *vectors.Case) ([]vectors.Attempt, er
 	attempt := vectors.Attempt{How: "through the stack", Result: p.Result}
 	for {
 		attempt.Rows = nil
-		err := landed.Results(ctx, s.stack.URL(), name, func(row []byte) error {
+		err := landed.Results(ctx, s.api.HTTP, s.stack.URL(), name, func(row []byte) error {
 			attempt.Rows = append(attempt.Rows, slices.Clone(row))
 			return nil
 		})

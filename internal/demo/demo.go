@@ -213,7 +213,7 @@ func (d *demo) compare(ctx context.Context, e example, answer *batch.Rows) (batc
 	if err != nil {
 		return batch.Comparison{}, err
 	}
-	overHTTP, err := landed.HTTP(ctx, d.stack.URL(), e.name, columns)
+	overHTTP, err := landed.HTTP(ctx, d.api.HTTP, d.stack.URL(), e.name, columns)
 	if err != nil {
 		return batch.Comparison{}, err
 	}

@@ -134,6 +134,7 @@ func TestOneBadGroupIsSetAside(t *testing.T) {
 			t.Errorf("dead letter %+v", l)
 		}
 	}
+	c.accepted(t, name, 4)
 	if s := c.stream(t, name); s.Counters.DeadLettered != 2 || s.State != "running" {
 		t.Error(describe(s))
 	}

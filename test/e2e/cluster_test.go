@@ -18,6 +18,7 @@ import (
 	"github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/batch"
 	"github.com/pondage/pondage/internal/batch/landed"
+	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/devstack/scratch"
 	"github.com/pondage/pondage/internal/ident"
@@ -27,6 +28,7 @@ import (
 // cluster is a running Pondage as its users see it.
 type cluster struct {
 	url, dsn string
+	api      *client.Client // shows the token
 	brokers  []string
 	kafka    *kafka.Client
 	producer *kafka.Producer
@@ -40,9 +42,12 @@ var clusters atomic.Int64
 func clusterName() string { return fmt.Sprintf("e2e%d", clusters.Add(1)) }
 
 // newCluster connects to what runs there.
-func newCluster(url, dsn string, brokers []string) (*cluster, error) {
-	c := &cluster{url: url, dsn: dsn, brokers: brokers}
+func newCluster(api config.Client, dsn string, brokers []string) (*cluster, error) {
+	c := &cluster{url: api.API, dsn: dsn, brokers: brokers}
 	var err error
+	if c.api, err = client.New(api); err != nil {
+		return nil, err
+	}
 	if c.kafka, err = kafka.Open(kafka.Config{Brokers: brokers}); err != nil {
 		return nil, err
 	}
@@ -68,7 +73,7 @@ var inProcess = sync.OnceValues(func() (*cluster, error) {
 		return nil, err
 	}
 	whenDone(s.Stop)
-	c, err := newCluster(s.URL(), s.DSN(), s.Brokers())
+	c, err := newCluster(config.Client{API: s.URL()}, s.DSN(), s.Brokers())
 	if err == nil {
 		whenDone(c.close)
 	}
@@ -130,7 +135,7 @@ func (c *cluster) request(ctx context.Context, method, path string, body any, he
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := c.api.HTTP.Do(r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -371,27 +376,37 @@ func typeOf(name string) batch.Type {
 // outputs reads everything a stream has left: over HTTP, and in its Postgres table and Kafka topic where it has them.
 func (c *cluster) outputs(t testing.TB, name string, columns []batch.Column) []batch.Output {
 	t.Helper()
-	s := c.stream(t, name)
-	overHTTP, err := landed.HTTP(t.Context(), c.url, name, columns)
+	all, err := c.read(t, name, columns)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return all
+}
+
+// read is outputs for a stream that may not have written anything yet.
+func (c *cluster) read(t testing.TB, name string, columns []batch.Column) ([]batch.Output, error) {
+	t.Helper()
+	s := c.stream(t, name)
+	overHTTP, err := landed.HTTP(t.Context(), c.api.HTTP, c.url, name, columns)
+	if err != nil {
+		return nil, err
 	}
 	all := []batch.Output{{Name: "http", Rows: overHTTP}}
 	if o := s.Outputs.Postgres; o != nil {
 		rows, err := landed.Postgres(t.Context(), c.dsn, o.Target, columns)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, batch.Output{Name: "postgres", Rows: rows})
 	}
 	if o := s.Outputs.Kafka; o != nil {
 		rows, err := landed.Kafka(t.Context(), c.brokers, o.Target, columns)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, batch.Output{Name: "kafka", Rows: rows})
 	}
-	return all
+	return all, nil
 }
 
 // rowsOf are the rows that the lines of JSON are.
@@ -420,8 +435,11 @@ func (c *cluster) settles(t testing.TB, name string, lines ...string) {
 	columns := c.columns(t, name)
 	want := rowsOf(t, columns, lines...)
 	eventually(t, patience, "results of "+name, func() string {
-		r := batch.Compare(want, c.outputs(t, name, columns)...)
-		return strings.Join(r.First, "\n")
+		outputs, err := c.read(t, name, columns)
+		if err != nil {
+			return err.Error()
+		}
+		return strings.Join(batch.Compare(want, outputs...).First, "\n")
 	})
 }
 

@@ -36,6 +36,7 @@ func TestPausedStreamReadsNothingAndGoesOnWhereItWas(t *testing.T) {
 	name, src := c.atOnce(t)
 	c.put(t, src, 0, record("a", 1000, 1))
 	c.settles(t, name, counted(1, 1))
+	c.accepted(t, name, 1)
 	before := c.stream(t, name)
 	c.act(t, name, "pause")
 	c.untilState(t, name, "paused")

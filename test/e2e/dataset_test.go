@@ -18,7 +18,6 @@ import (
 	"github.com/pondage/pondage/internal/batch"
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/ingest"
-	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/spec"
 )
 
@@ -66,10 +65,6 @@ func (c *cluster) load(t testing.TB, d *dataset, example, topic string, partitio
 		c.must(t, http.MethodPost, "/v1/sources", doc)
 		sources[original] = any
 	}
-	api, err := client.New(config.Client{API: c.url})
-	if err != nil {
-		t.Fatal(err)
-	}
 	file, err := os.Open(files[example])
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +75,7 @@ func (c *cluster) load(t testing.TB, d *dataset, example, topic string, partitio
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = ingest.Send(t.Context(), batches, ingest.Config{HTTP: api.HTTP, Key: client.NewKey(), Patience: patience, Worker: func(ctx context.Context) (string, error) { return api.IngestURL(ctx, any) }})
+	_, err = ingest.Send(t.Context(), batches, ingest.Config{HTTP: c.api.HTTP, Key: client.NewKey(), Patience: patience, Worker: func(ctx context.Context) (string, error) { return c.api.IngestURL(ctx, any) }})
 	if err != nil {
 		t.Fatalf("load %s: %v", example, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/devstack"
 )
 
@@ -112,7 +113,12 @@ func processes(t *testing.T) *apart {
 	a.startPostgres(t, 0)
 	t.Cleanup(func() { _ = a.postgres.Stop() })
 	name := clusterName()
-	common := []string{"--postgres-url", a.postgres.DSN(), "--kafka-brokers", strings.Join(brokers, ","), "--security-auth", "off"}
+	token := config.Secret{From: config.SecretFile, Name: filepath.Join(dir, "token")}
+	const secret, private = "end-to-end", 0o600
+	if err := os.WriteFile(token.Name, []byte(secret), private); err != nil {
+		t.Fatal(err)
+	}
+	common := []string{"--postgres-url", a.postgres.DSN(), "--kafka-brokers", strings.Join(brokers, ","), "--security-admin-token", token.String()}
 	url, listen := address(t)
 	a.coordinator = &process{name: "coordinator", url: url, log: filepath.Join(dir, "coordinator.log"),
 		args: append([]string{"coordinator", "--cluster", name, "--http-listen", listen}, common...)}
@@ -128,7 +134,7 @@ func processes(t *testing.T) *apart {
 		p.start(t)
 	}
 	var err error
-	if a.cluster, err = newCluster(url, a.postgres.DSN(), brokers); err != nil {
+	if a.cluster, err = newCluster(config.Client{API: url, Token: token}, a.postgres.DSN(), brokers); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.cluster.close() })

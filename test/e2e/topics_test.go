@@ -108,6 +108,7 @@ func TestT26_MorePartitionsOvernight(t *testing.T) {
 		c.put(t, src, partition, lines...)
 	}
 	c.settles(t, name, counted(2*each+1, 2*each+1))
+	c.accepted(t, name, 2*each+1)
 	s := c.stream(t, name)
 	if len(s.Partitions) != 4 {
 		t.Errorf("%d partitions are known, want 4", len(s.Partitions))

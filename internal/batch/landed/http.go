@@ -16,21 +16,21 @@ const ndjson = "application/x-ndjson"
 // mostProblem bounds what is shown of an answer that is an error, in bytes.
 const mostProblem = 4 << 10
 
-// HTTP reads the whole result of a stream from a coordinator.
-func HTTP(ctx context.Context, api, stream string, columns []batch.Column) (*batch.Rows, error) {
+// HTTP reads the whole result of a stream from a coordinator at a URL. The client shows who asks, where that is asked for.
+func HTTP(ctx context.Context, client *http.Client, api, stream string, columns []batch.Column) (*batch.Rows, error) {
 	rows := batch.NewRows(columns)
-	err := Results(ctx, api, stream, func(row []byte) error { return rows.AddJSON(row) })
+	err := Results(ctx, client, api, stream, func(row []byte) error { return rows.AddJSON(row) })
 	return rows, err
 }
 
 // Results gives each row of a stream's whole result to take, as JSON.
-func Results(ctx context.Context, api, stream string, take func(row []byte) error) error {
+func Results(ctx context.Context, client *http.Client, api, stream string, take func(row []byte) error) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/v1/streams/"+stream+"/results", nil)
 	if err != nil {
 		return fmt.Errorf("results of %s: %w", stream, err)
 	}
 	request.Header.Set("Accept", ndjson)
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("results of %s: %w", stream, err)
 	}
