@@ -3,6 +3,7 @@ package expr
 import (
 	"time"
 
+	"github.com/pondage/pondage/internal/calendar"
 	"github.com/pondage/pondage/internal/sql"
 )
 
@@ -39,30 +40,7 @@ func truncate(ms int64, unit timePart, zone *time.Location) int64 {
 		month, day = time.January, 1
 	default: // partDay
 	}
-	return firstInstant(year, month, day, zone)
-}
-
-// firstInstant returns when the date begins in the zone, ms. Midnight may not exist there (the clock jumps over it) or
-// exist twice; time.Date would choose a time of the day before.
-func firstInstant(year int, month time.Month, day int, zone *time.Location) int64 {
-	wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	if zone == time.UTC {
-		return wall.UnixMilli()
-	}
-	const widestOffset = 26 * time.Hour // wider than any zone's offset from UTC
-	at := wall.Add(-widestOffset).In(zone)
-	for {
-		_, offset := at.Zone()
-		begin, end := at.ZoneBounds()
-		candidate := wall.Add(-time.Duration(offset) * time.Second)
-		if !begin.IsZero() && candidate.Before(begin) {
-			candidate = begin // the clock jumped over midnight
-		}
-		if end.IsZero() || candidate.Before(end) {
-			return candidate.UnixMilli()
-		}
-		at = end
-	}
+	return calendar.FirstInstant(zone, time.Date(year, month, day, 0, 0, 0, 0, time.UTC).UnixMilli())
 }
 
 func floorMod(a, b int64) int64 { return ((a % b) + b) % b }

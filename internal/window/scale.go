@@ -3,6 +3,7 @@ package window
 import (
 	"time"
 
+	"github.com/pondage/pondage/internal/calendar"
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -95,28 +96,11 @@ func (s scale) ordinal(t ident.EventMs) int64 {
 func (s scale) instant(o int64) ident.EventMs {
 	switch s.kind {
 	case scaleDays:
-		return firstInstant(s.zone, o*dayMs+s.shift)
+		return ident.EventMs(calendar.FirstInstant(s.zone, o*dayMs+s.shift))
 	case scaleMonths:
-		return firstInstant(s.zone, dayOf(o)*dayMs+s.shift)
+		return ident.EventMs(calendar.FirstInstant(s.zone, dayOf(o)*dayMs+s.shift))
 	default:
 		return ident.EventMs(o)
-	}
-}
-
-// firstInstant returns the first instant at which the wall clock of the zone shows wall or later; wall is ms since
-// 1970-01-01T00:00 on the wall. A wall time that does not exist becomes the end of the gap (time.Date would answer with
-// a time of the day before, trap T01); of a wall time that exists twice, it is the first.
-func firstInstant(zone *time.Location, wall int64) ident.EventMs {
-	const widestOffset = 26 * time.Hour // wider than any zone's offset from UTC
-	at := time.UnixMilli(wall).Add(-widestOffset).In(zone)
-	for {
-		_, offset := at.Zone()
-		_, until := at.ZoneBounds()
-		t := max(wall-int64(offset)*1000, at.UnixMilli())
-		if until.IsZero() || t < until.UnixMilli() {
-			return ident.EventMs(t)
-		}
-		at = until
 	}
 }
 
