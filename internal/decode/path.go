@@ -38,7 +38,7 @@ func Members(names ...string) Path {
 func ParsePath(text string) (Path, error) {
 	rest, rooted := strings.CutPrefix(text, "$")
 	if !rooted {
-		if !plainName(text) {
+		if !PlainName(text) {
 			return nil, fmt.Errorf("path %q: want a member's name, or $.member.member", text)
 		}
 		return Members(text), nil
@@ -64,7 +64,7 @@ func cutStep(rest string) (Step, string, error) {
 		if end < 0 {
 			end = len(after)
 		}
-		if !plainName(after[:end]) {
+		if !PlainName(after[:end]) {
 			return Step{}, "", fmt.Errorf("%q is not a plain name: write ['…']", after[:end])
 		}
 		return Step{Name: after[:end]}, after[end:], nil
@@ -87,9 +87,9 @@ func cutStep(rest string) (Step, string, error) {
 	return Step{Index: int(index), IsIndex: true}, after, nil
 }
 
-// plainName tells whether a name needs no quotes: letters, digits and _, not beginning with a digit. So it can be told
+// PlainName tells whether a name needs no quotes: letters, digits and _, not beginning with a digit. So it can be told
 // from an expression.
-func plainName(s string) bool {
+func PlainName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
@@ -102,7 +102,7 @@ func plainName(s string) bool {
 
 // String returns the shortest text form that reads back as p.
 func (p Path) String() string {
-	if len(p) == 1 && !p[0].IsIndex && plainName(p[0].Name) {
+	if len(p) == 1 && !p[0].IsIndex && PlainName(p[0].Name) {
 		return p[0].Name
 	}
 	return p.rooted()
@@ -116,7 +116,7 @@ func (p Path) rooted() string {
 		switch {
 		case s.IsIndex:
 			fmt.Fprintf(&b, "[%d]", s.Index)
-		case plainName(s.Name):
+		case PlainName(s.Name):
 			b.WriteString("." + s.Name)
 		case strings.Contains(s.Name, "']"):
 			b.WriteString(`["` + s.Name + `"]`)

@@ -22,16 +22,7 @@ func (in *Input) NewDecoder(src *spec.Source) (*decode.Decoder, error) {
 		return nil, fmt.Errorf("source %s: event time: %w", src.Name, err)
 	}
 	for _, c := range src.Columns {
-		path := string(c.Path)
-		if path == "" {
-			s.Columns = append(s.Columns, decode.Column{Name: c.Name, Type: c.Type, Path: decode.Members(c.Name)})
-			continue
-		}
-		p, err := decode.ParsePath(path)
-		if err != nil {
-			return nil, fmt.Errorf("source %s: column %s: %w", src.Name, c.Name, err)
-		}
-		s.Columns = append(s.Columns, decode.Column{Name: c.Name, Type: c.Type, Path: p})
+		s.Columns = append(s.Columns, decode.Column{Name: c.Name, Type: c.Type, Path: c.At()})
 	}
 	if in.Table != nil {
 		s.TableOf = tableOf(in.Table)

@@ -22,7 +22,7 @@ func (p *Plan) Fingerprint() string {
 	line("source", p.Source.Name)
 	line("record", p.Source.Format, " ", p.Source.Table, " ", p.Source.EventTime.Path, " ", p.Source.EventTime.Unit)
 	for i, f := range p.Input.Schema[:p.Input.Declared] {
-		line("column", f.Name, " ", f.Type, " ", strings.Join(p.Source.Columns[i].At(), "\x00"))
+		line("column", f.Name, " ", f.Type, " ", p.Source.Columns[i].At())
 	}
 	line("where", canonical(p.Where))
 	for _, k := range p.Keys {

@@ -1,6 +1,9 @@
 package spec
 
-import "github.com/pondage/pondage/internal/block"
+import (
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/decode"
+)
 
 // Source declares where records come from and how one is read (INTERFACE §1).
 type Source struct {
@@ -45,12 +48,16 @@ type Column struct {
 	Path Path `spec:"path"`
 }
 
-// At returns the steps from the record's root to the column's value.
-func (c Column) At() []string {
+// At returns the path from the record's root to the column's value. The column is one that this package has read.
+func (c Column) At() decode.Path {
 	if c.Path == "" {
-		return []string{c.Name}
+		return decode.Members(c.Name)
 	}
-	return c.Path.Steps()
+	p, err := decode.ParsePath(string(c.Path))
+	if err != nil {
+		panic("spec: a path that was not checked: " + err.Error())
+	}
+	return p
 }
 
 // EventTime says where a record's event time stands and in which unit a number is. Without a unit a number is epoch
@@ -71,7 +78,7 @@ const (
 	UnitNanosecond  TimeUnit = "ns"
 )
 
-// Where says that the source was read from SQL and where its values stand; nil otherwise.
+// Places says that the source was read from SQL and where its values stand; nil otherwise.
 func (s *Source) Places() Places { return s.places }
 
 // ObjectKind returns "source".

@@ -83,7 +83,7 @@ type FillHistory struct {
 	From *Instant `spec:"from"`
 }
 
-// Where says that the stream was read from SQL and where its values stand; nil otherwise.
+// Places says that the stream was read from SQL and where its values stand; nil otherwise.
 func (s *Stream) Places() Places { return s.places }
 
 // ObjectKind returns "stream".

@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pondage/pondage/internal/decode"
 )
 
 const (
@@ -51,7 +53,7 @@ func (d *decoder) checkTable(at, name string) {
 	parts := strings.Split(name, ".")
 	ok := len(parts) <= 2
 	for _, p := range parts {
-		ok = ok && isWord(p) && len(p) <= maxName
+		ok = ok && decode.PlainName(p) && len(p) <= maxName
 	}
 	switch {
 	case !ok:

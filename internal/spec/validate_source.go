@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/pondage/pondage/internal/decode"
 )
 
 // completeness says which parts of a source must be there.
@@ -70,7 +72,7 @@ func (d *decoder) checkColumns(columns []Column) {
 			d.fault(CodeDuplicateName, at, "give one of them another name and keep its path", "column %q is declared twice", c.Name)
 		case slices.Contains(reservedNames, c.Name) || strings.HasPrefix(c.Name, "_"):
 			d.fault(CodeInvalidName, at, "choose another name and set path: $."+c.Name, "the name %q is reserved", c.Name)
-		case !isWord(c.Name) || len(c.Name) > maxName:
+		case !decode.PlainName(c.Name) || len(c.Name) > maxName:
 			d.fault(CodeInvalidName, at, "choose a plain name and set the path", "%q is not a column name: letters, digits and _, at most %d", c.Name, maxName)
 		}
 		seen[c.Name] = true
