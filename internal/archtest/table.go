@@ -8,6 +8,8 @@ var packages = map[string]Layer{
 	"internal/numtext":   Vocabulary,
 	"internal/tablehash": Vocabulary,
 	"internal/rowjson":   Vocabulary,
+	"internal/calendar":  Vocabulary,
+	"examples/flights":   Vocabulary, // data alone
 
 	"internal/sql":          Core,
 	"internal/expr":         Core,
@@ -21,6 +23,7 @@ var packages = map[string]Layer{
 	"internal/spec":         Core,
 	"internal/plan":         Core,
 	"internal/pipeline":     Core,
+	"internal/batch":        Core, // the dumb model that results are compared with
 
 	"services/coordinator/internal/placement":      Core,
 	"services/coordinator/internal/control/decide": Core,
@@ -74,9 +77,22 @@ var packages = map[string]Layer{
 	"services/worker/internal/readiness": Wiring,
 	"services/worker/internal/httpapi":   HTTPAPI,
 
+	"services/snapshotter/internal/httpapi": HTTPAPI,
+	"services/snapshotter":                  Wiring,
+
 	"internal/connect":      Wiring,
 	"internal/devstack/...": Wiring,
-	"internal/archtest":     TestOnly,
+	"internal/batch/landed": Wiring,
+
+	"cmd/pondage":              Main,
+	"internal/cli":             Main,
+	"internal/cli/...":         Main,
+	"internal/bench":           Main,
+	"internal/demo":            Main,
+	"internal/conformance/...": Main,
+
+	"internal/archtest": TestOnly,
+	"test/e2e":          TestOnly,
 }
 
 // coreImports are the packages of the standard library that no core may import: they are I/O, clocks, goroutines and
