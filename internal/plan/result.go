@@ -61,6 +61,7 @@ const (
 	maxColumnName = 63 // bytes; Postgres cuts identifiers there
 	columnCp      = "_cp"
 	columnVGroup  = "_vgroup"
+	columnWritten = "_written"
 )
 
 // keyPart is a column that the natural key asks for.
@@ -148,7 +149,7 @@ func (b *builder) checkColumnName(it item, seen map[string]bool) {
 	switch {
 	case seen[it.name]:
 		b.add(CodeDuplicateColumn, pointer, "give it another name with as", "the result has two columns %q", it.name)
-	case it.name == columnCp || it.name == columnVGroup:
+	case it.name == columnCp || it.name == columnVGroup || it.name == columnWritten:
 		b.add(CodeInvalidColumnName, pointer, "give it another name with as", "the column name %q is reserved", it.name)
 	case it.name == "" || len(it.name) > maxColumnName:
 		b.add(CodeInvalidColumnName, pointer, "give it a name with as", "the column name %q has %d bytes, want 1 to %d", it.name, len(it.name), maxColumnName)

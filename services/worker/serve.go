@@ -39,10 +39,12 @@ func (w *Worker) serve(handler *http.ServeMux, cfg config.Worker, version common
 		return err
 	}
 	names := catalog.New(replicas, w.runs, w.agent.Cluster)
+	records, answers := ingest.New(names, w.hub), results.New(names, w.hub)
+	w.closers = append(w.closers, records.Close, answers.Close)
 	httpapi.Mount(server, httpapi.Config{
 		Node:   common.Place{Node: string(w.identity.Node), Instance: w.identity.Instance.String()},
 		Orders: w.agent, Edges: w.exchange, Version: version,
-		Ingest: ingest.New(names, w.hub), Results: results.New(names, w.hub), SetAside: setaside.New(names, w.hub, w.agent.Cluster),
+		Ingest: records, Results: answers, SetAside: setaside.New(names, w.hub, w.agent.Cluster),
 		Live:    watch.New(w.identity.Node, names, w.engine, p, w.tel.Logger),
 		Explain: explain.New(w.identity.Node, names, p),
 	})

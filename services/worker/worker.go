@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/config"
@@ -22,6 +23,7 @@ import (
 	"github.com/pondage/pondage/services/worker/internal/memory"
 	"github.com/pondage/pondage/services/worker/internal/node"
 	"github.com/pondage/pondage/services/worker/internal/peers"
+	"github.com/pondage/pondage/services/worker/internal/results"
 	"github.com/pondage/pondage/services/worker/internal/sink"
 	"github.com/pondage/pondage/services/worker/internal/stage"
 	"github.com/pondage/pondage/services/worker/internal/task"
@@ -42,11 +44,12 @@ type Worker struct {
 	listener *httpserver.Listener
 	url      string
 	services []*lifecycle.Service
+	closers  []func() // of what the API stands on; before the connections end
 }
 
 // New wires a worker, takes its data directory and opens its port. Nothing else is reached before Services are started.
 func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_ *Worker, err error) {
-	w := &Worker{tel: tel, engine: &lateEngine{}}
+	w := &Worker{tel: tel}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -67,6 +70,7 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 		return nil, err
 	}
 	w.hub = connect.New(settings)
+	w.engine = &lateEngine{janitor: results.NewJanitor(w.hub, tel.Logger)}
 	w.signer = &httpserver.Signer{Secret: secret}
 	others := peers.New(w.signer)
 	place := ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}
@@ -125,14 +129,14 @@ func (w *Worker) run(ctx context.Context) error {
 		}
 		return err
 	}
-	orders, credits := make(chan struct{}), make(chan struct{})
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
-	go func() { defer close(orders); w.runs.Loop(background.Done()) }()
-	go func() { defer close(credits); w.exchange.Run(background) }()
+	var loops sync.WaitGroup
+	loops.Go(func() { w.runs.Loop(background.Done()) })
+	loops.Go(func() { w.exchange.Run(background) })
+	loops.Go(func() { w.engine.janitor.Run(background) })
 	err = w.agent.Run(ctx)
 	end()
-	<-orders
-	<-credits
+	loops.Wait()
 	if errors.Is(err, node.ErrSuperseded) {
 		return fmt.Errorf("%w: this process exits", err)
 	}
@@ -160,6 +164,9 @@ func (w *Worker) URL() string { return w.url }
 func (w *Worker) Services() []*lifecycle.Service { return w.services }
 
 func (w *Worker) close() {
+	for _, c := range w.closers {
+		c()
+	}
 	if w.hub != nil {
 		w.hub.Close()
 	}

@@ -26,6 +26,9 @@ type Run interface {
 // Starter starts runs. changed is to be called, from any goroutine, when a report says something new.
 type Starter interface {
 	Start(o common.Order, changed func()) Run
+	// Drop says that a stream is dropped and nothing of it runs here any more: what this node keeps of it may go. It does
+	// not block.
+	Drop(id ident.StreamID)
 }
 
 // Runs holds the order in force and the run of each stream. Orders are obeyed by one goroutine (Loop), so that ending a
@@ -212,6 +215,8 @@ func (r *Runs) carryOut(o common.Order, h *held, run Run) Run {
 		run = nil
 	}
 	switch {
+	case o.Wanted == wantedDropped && h.obeyed.Wanted != wantedDropped:
+		r.starter.Drop(ident.StreamID(o.StreamID))
 	case run != nil && stage == h.stage:
 		run.Update(o)
 	case wanted && stage > h.stage && r.mine(o):
@@ -267,14 +272,19 @@ func (r *Runs) Reports() (streams []common.StreamReport, tasks []common.TaskRepo
 	return streams, tasks, updates
 }
 
-// Order returns the order in force of the stream with the name, and its run (nil when there is none).
+// Order returns the order in force of the stream with the name, and its run (nil when there is none). Of two streams
+// with the name, one of which is an orphan, it is the younger.
 func (r *Runs) Order(name string) (common.Order, Run, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var found *held
 	for _, h := range r.held {
-		if h.obeyed.Name == name && h.obeyed.Wanted != wantedDropped {
-			return h.obeyed, h.run, true
+		if h.obeyed.Name == name && h.obeyed.Wanted != wantedDropped && (found == nil || h.obeyed.StreamID > found.obeyed.StreamID) {
+			found = h
 		}
 	}
-	return common.Order{}, nil, false
+	if found == nil {
+		return common.Order{}, nil, false
+	}
+	return found.obeyed, found.run, true
 }

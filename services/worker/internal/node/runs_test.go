@@ -42,6 +42,8 @@ func (j *journal) Start(o common.Order, changed func()) Run {
 	return &journalRun{j: j, id: int64(o.StreamID), stage: int64(o.Stage)}
 }
 
+func (j *journal) Drop(id ident.StreamID) { j.note("drop %d", id) }
+
 type journalRun struct {
 	j         *journal
 	id, stage int64
@@ -259,4 +261,23 @@ func TestTheEndOfTheNodeEndsAllRuns(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+}
+
+func TestADroppedStreamIsToldOnceWhenNothingOfItRunsAnyMore(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	r := NewRuns(here, j, slog.New(slog.DiscardHandler))
+	obey := func(o common.Order) []string {
+		r.Obey([]common.Order{o})
+		for r.obeyNext() {
+		}
+		return j.take()
+	}
+	obey(orderOf(7, 1, 1, wantedRunning))
+	if got := obey(orderOf(7, 2, 1, wantedDropped)); fmt.Sprint(got) != "[end 7.1 drop 7]" {
+		t.Fatalf("the drop: %v", got)
+	}
+	if got := obey(orderOf(7, 3, 1, wantedDropped)); len(got) != 0 {
+		t.Fatalf("the drop again: %v", got)
+	}
 }
