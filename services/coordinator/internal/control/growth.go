@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -82,7 +83,7 @@ func (s *Service) addPartitions(ctx context.Context, p *picture, r row) error {
 		if err != nil {
 			return err
 		}
-		return grow(ctx, tx, row, found)
+		return s.grow(ctx, tx, row, found)
 	})
 	s.changed()
 	return err
@@ -102,18 +103,46 @@ func added(have, found []SourcePartition) []SourcePartition {
 	return out
 }
 
-// grow adds the partitions to the row and has the stream placed anew: its tasks and their upstreams are other ones.
-func grow(ctx context.Context, tx store.Tx, row store.Stream, found []SourcePartition) error {
+// grow adds the partitions to the row. Where each has its task already, the tasks take them with the next order. Where
+// one makes a new task the stream is placed anew: its receivers have upstreams that they did not know (DESIGN §2).
+func (s *Service) grow(ctx context.Context, tx store.Tx, row store.Stream, found []SourcePartition) error {
 	more := added(row.Partitions, found)
-	status, err := task.StreamStatus{State: row.State, Wanted: row.Wanted}.Step(task.StreamReset)
-	if err != nil || len(more) == 0 {
-		return nil //nolint:nilerr // a stream that was stopped meanwhile is asked for again when it runs
+	if len(more) == 0 || !working(row.State) {
+		return nil // one that was stopped meanwhile is asked for again when it runs
+	}
+	before, err := s.tasks(row)
+	if err != nil {
+		return err
 	}
 	row.Partitions = append(slices.Clone(row.Partitions), more...)
-	row.State, row.Wanted, row.StageDue, row.Ready = status.State, status.Wanted, true, false
-	row.Cause = &store.Cause{Code: CodePartitionsAdded, Message: "the source topic has grown"}
+	after, err := s.tasks(row)
+	if err != nil {
+		return err
+	}
+	if len(after) > len(before) {
+		status, err := task.StreamStatus{State: row.State, Wanted: row.Wanted}.Step(task.StreamReset)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", row.Name, err)
+		}
+		row.State, row.Wanted, row.StageDue, row.Ready = status.State, status.Wanted, true, false
+		row.Cause = &store.Cause{Code: CodePartitionsAdded, Message: "the source topic has grown"}
+	}
+	row.Generation++
 	if row, err = tx.UpdateStream(ctx, row); err != nil {
 		return err
 	}
 	return tx.InsertEvent(ctx, streamEvent(row, store.Info, CodePartitionsAdded, "reads %d partitions from here on", len(row.Partitions)))
+}
+
+// tasks are the different tasks of a stream that reads the row's partitions.
+func (s *Service) tasks(row store.Stream) (map[ident.Task]bool, error) {
+	l, err := s.Planner.Layout(row.SourceSpec, row.Spec, row.ID, partitionsOf(row.Partitions))
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: plan for %d partitions: %w", row.Name, len(row.Partitions), err)
+	}
+	tasks := map[ident.Task]bool{}
+	for _, t := range l.Tasks {
+		tasks[t] = true
+	}
+	return tasks, nil
 }

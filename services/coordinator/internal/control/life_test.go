@@ -419,3 +419,30 @@ func TestT26_MorePartitionsOvernight(t *testing.T) {
 		n.startedOnce()
 	})
 }
+
+// TestT26_PartitionsWithoutNewTasksResetNothing: every vgroup has a source task already, so the stage goes on and the
+// tasks hear of their partitions.
+func TestT26_PartitionsWithoutNewTasksResetNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		n := r.node("a", 1)
+		r.source()
+		r.world.more = vgroups - 2
+		r.stream(doc{Name: "hourly"})
+		r.untilState("hourly", StreamRunning)
+		r.world.mu.Lock()
+		r.world.more = vgroups
+		r.world.mu.Unlock()
+		r.until("more partitions", func() bool { return len(r.get("hourly").Partitions) == vgroups+2 })
+		time.Sleep(2 * time.Second) // a beat
+		s := r.get("hourly")
+		if s.State != StreamRunning || s.Stage != 1 || s.Partitions[vgroups+1].Start != 0 {
+			t.Fatalf("%s in stage %d, %+v", s.State, s.Stage, s.Partitions)
+		}
+		var last Order
+		n.with(func() { last = n.last.Orders[0] })
+		if len(last.Partitions) != vgroups+2 || last.Stage != 1 {
+			t.Fatalf("the order has %d partitions in stage %d", len(last.Partitions), last.Stage)
+		}
+		n.startedOnce()
+	})
+}

@@ -64,7 +64,7 @@ func startRecord(r row, reports map[ident.Task]TaskReport) StartRecord {
 		switch {
 		case ok && report.Cause != nil:
 			rec.Failed = append(rec.Failed, TaskFailure{Task: t.Task, Cause: *report.Cause})
-		case !r.Ready && !(ok && decide.Ready(task.State(report.State))):
+		case !r.Ready && (!ok || !decide.Ready(task.State(report.State))):
 			rec.Missing = append(rec.Missing, t.Task)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // with the next.
 type pushes struct {
 	mu   sync.Mutex
-	sent map[ident.NodeID][32]byte // hash of the orders that were last pushed with success
+	sent map[ident.NodeID][32]byte // hash of the orders that were last pushed, whatever became of that
 	busy map[ident.NodeID]bool
 }
 
@@ -23,7 +23,8 @@ func newPushes() *pushes {
 	return &pushes{sent: map[ident.NodeID][32]byte{}, busy: map[ident.NodeID]bool{}}
 }
 
-// pushOrders starts a push to every living node whose orders are not what it was last sent.
+// pushOrders starts a push to every living node whose orders are not what it was last sent. One that fails is not
+// repeated: the node's next beat is answered with the same orders.
 func (s *Service) pushOrders(ctx context.Context, p *picture, wg *sync.WaitGroup) {
 	for _, n := range p.nodes {
 		if n.State != store.NodeAlive {
