@@ -118,7 +118,7 @@ func processes(t *testing.T) *apart {
 	if err := os.WriteFile(token.Name, []byte(secret), private); err != nil {
 		t.Fatal(err)
 	}
-	common := []string{"--postgres-url", a.postgres.DSN(), "--kafka-brokers", strings.Join(brokers, ","), "--security-admin-token", token.String()}
+	common := []string{"--postgres-url", a.postgres.DSN(), "--kafka-brokers", strings.Join(brokers, ","), "--security-admin-token", token.String(), "--security-cluster-secret", token.String()}
 	url, listen := address(t)
 	a.coordinator = &process{name: "coordinator", url: url, log: filepath.Join(dir, "coordinator.log"),
 		args: append([]string{"coordinator", "--cluster", name, "--http-listen", listen}, common...)}
@@ -144,7 +144,7 @@ func processes(t *testing.T) *apart {
 
 // show puts the end of a process's log into that of a failed case.
 func (p *process) show(t testing.TB) {
-	const most = 8 << 10
+	const most = 3 << 10
 	if !t.Failed() {
 		return
 	}
