@@ -9,8 +9,10 @@ package connect
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,7 +41,7 @@ type Hub struct {
 	cfg Config
 
 	mu     sync.Mutex
-	kafkas map[string]*Kafka
+	kafkas map[[sha256.Size]byte]*Kafka // by keyOf
 	pools  map[string]*pgxpool.Pool
 	closed bool
 }
@@ -56,7 +58,7 @@ var ErrClosed = errors.New("connections are closed")
 
 // New returns the connections of a process; it opens none.
 func New(cfg Config) *Hub {
-	return &Hub{cfg: cfg, kafkas: map[string]*Kafka{}, pools: map[string]*pgxpool.Pool{}}
+	return &Hub{cfg: cfg, kafkas: map[[sha256.Size]byte]*Kafka{}, pools: map[string]*pgxpool.Pool{}}
 }
 
 // Cluster returns the cluster's own Kafka.
@@ -68,9 +70,9 @@ func (h *Hub) Kafka(c spec.Connection) (*Kafka, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%q %v %+v", cfg.Brokers, c.TLS, c.SASL)
-	if c.TLS != nil {
-		key += fmt.Sprintf("%+v %+v %+v %s", c.TLS.CA, c.TLS.Cert, c.TLS.Key, c.TLS.ServerName)
+	key, err := keyOf(c, cfg)
+	if err != nil {
+		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,6 +89,23 @@ func (h *Hub) Kafka(c spec.Connection) (*Kafka, error) {
 	k := &Kafka{Client: client, Fetcher: kafka.NewFetcher(client, h.cfg.Fetch), Producer: kafka.NewProducer(client)}
 	h.kafkas[key] = k
 	return k, nil
+}
+
+// keyOf identifies a connection by what it says, not by where it lies in memory: each look at a spec parses it anew. The
+// password is part of it, so that a secret that was changed makes a new connection.
+func keyOf(c spec.Connection, cfg kafka.Config) (key [sha256.Size]byte, err error) {
+	said := struct {
+		Connection spec.Connection
+		Password   string
+	}{Connection: c}
+	if cfg.SASL != nil {
+		said.Password = cfg.SASL.Password
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return key, fmt.Errorf("kafka connection: %w", err)
+	}
+	return sha256.Sum256(text), nil
 }
 
 // Fetchers returns the fetcher of every Kafka in use, for readiness.
@@ -198,7 +217,7 @@ func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
 	kafkas, pools := h.kafkas, h.pools
-	h.kafkas, h.pools = map[string]*Kafka{}, map[string]*pgxpool.Pool{}
+	h.kafkas, h.pools = map[[sha256.Size]byte]*Kafka{}, map[string]*pgxpool.Pool{}
 	h.mu.Unlock()
 	for _, k := range kafkas {
 		k.Fetcher.Close()
