@@ -149,7 +149,7 @@ func (s *Service) topicSet(cluster ident.Cluster, r row) (TopicSet, error) {
 	}
 	for _, t := range r.Targets {
 		if t.Kind == TargetKafka {
-			set.Output = t.Name
+			set.Output, set.Stream = t.Name, r.Spec
 		}
 	}
 	return set, nil

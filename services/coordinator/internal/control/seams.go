@@ -98,6 +98,8 @@ type TopicSet struct {
 	Late   string   // deleted with the stream
 	Dead   string   // the source's; stays
 	Output string   // the Kafka target; stays; "" when there is none
+	// Stream is the canonical stream document, for who needs the connection of Output.
+	Stream json.RawMessage
 }
 
 // Edges makes, checks and deletes topics. All calls may be repeated.

@@ -58,8 +58,21 @@ func (t Topics) Ensure(ctx context.Context, set control.TopicSet) error {
 	if set.Output == "" {
 		return nil
 	}
-	// An output topic is the user's: it is made where missing, and taken as it is where not.
-	return topicError(makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor}))
+	return topicError(t.ensureOutput(ctx, set))
+}
+
+// ensureOutput makes the output topic on the brokers that the output names, the cluster's unless it names others. It is
+// the user's: made where missing, and taken as it is where not.
+func (t Topics) ensureOutput(ctx context.Context, set control.TopicSet) error {
+	stream, err := spec.ParseStream(set.Stream)
+	if err != nil {
+		return fmt.Errorf("the output topic %s: %w", set.Output, err)
+	}
+	k, err := t.Hub.Kafka(stream.Outputs.Kafka.Connection)
+	if err != nil {
+		return fmt.Errorf("the output topic %s: %w", set.Output, err)
+	}
+	return makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor})
 }
 
 func makeMissing(ctx context.Context, c *kafka.Client, s kafka.TopicSpec) error {
