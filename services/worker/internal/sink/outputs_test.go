@@ -177,6 +177,31 @@ func TestT21_AnOutputOfAnOldStageStops(t *testing.T) {
 	}
 }
 
+// A stream whose WHERE keeps nothing has a table to look into, and its stage is a fence before it has results.
+func TestAnOutputWithoutRowsHasItsTableAndItsFence(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	old := NewPostgres(pool, target(), fenceOf(1), envOf(&memory{}, &rejects{}))
+	defer old.Close()
+	if err := old.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := table(t, pool); got != "" {
+		t.Errorf("table: %s", got)
+	}
+	next := NewPostgres(pool, target(), fenceOf(2), envOf(&memory{}, &rejects{}))
+	defer next.Close()
+	if err := next.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(old.Write(t.Context(), rowsOf(1, "a")), old.Flush(t.Context())); !errors.Is(err, pgtable.ErrFenced) {
+		t.Errorf("the old one: %v", err)
+	}
+	if got := table(t, pool); got != "" {
+		t.Errorf("table: %s", got)
+	}
+}
+
 func TestATargetOfAnotherShapeStopsTheOutput(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)

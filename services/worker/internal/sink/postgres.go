@@ -12,25 +12,31 @@ import (
 	"github.com/pondage/pondage/internal/pgtable"
 )
 
-// postgres is the upsert output. Before its first write, whenever the database can be reached, it makes or checks its
-// table and raises its fence.
+// postgres is the upsert output. As soon as the database can be reached, rows or not, it makes or checks its table and
+// raises its fence: a stream without results has a table all the same, and an older stage cannot write any more.
 type postgres struct {
 	*pump
 	db     pgtable.Beginner
 	table  *pgtable.Table
 	writer *pgtable.Writer
 	fence  pgtable.Fence
-	raised bool
 	reject func(Rejected) error
 }
 
 // NewPostgres returns an output that upserts into the table.
 func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, env Env) Output {
 	o := &postgres{db: db, table: table, writer: pgtable.NewWriter(table), fence: fence, reject: env.Reject}
-	o.pump = newPump("postgres", env, o.write, func(err error) bool {
+	o.pump = newPump("postgres", env, o.open, o.write, func(err error) bool {
 		return errors.Is(err, pgtable.ErrFenced) || errors.Is(err, pgtable.ErrMismatch)
 	})
 	return o
+}
+
+func (o *postgres) open(ctx context.Context) error {
+	if _, err := o.table.Create(ctx, o.db); err != nil {
+		return err
+	}
+	return o.fence.Raise(ctx, o.db)
 }
 
 // write gives the batches' memory back when they are committed.
@@ -45,15 +51,6 @@ func (o *postgres) write(ctx context.Context, batches []*block.Batch) error {
 }
 
 func (o *postgres) upsert(ctx context.Context, batches []*block.Batch) error {
-	if !o.raised {
-		if _, err := o.table.Create(ctx, o.db); err != nil {
-			return err
-		}
-		if err := o.fence.Raise(ctx, o.db); err != nil {
-			return err
-		}
-		o.raised = true
-	}
 	err := o.writer.Upsert(ctx, o.db, o.fence, 0, batches)
 	if err == nil || !dataError(err) {
 		return err

@@ -23,13 +23,15 @@ const (
 	retryMost  = 5 * time.Second        // an output that is back is noticed within this
 )
 
-// pump is the queue and the goroutine of an output. write gets batches in order and is repeated, with the same
+// pump is the queue and the goroutine of an output. open comes first, rows or not; then write gets batches in order and is repeated, with the same
 // batches, until it succeeds, the pump is closed, or it returns a stop. write gives the batches' memory back.
 type pump struct {
 	kind       string
 	env        Env
 	attributes attributes
-	write      func(ctx context.Context, batches []*block.Batch) error
+	// open is what comes before the first write, with or without rows; it is repeated like write. nil: nothing does.
+	open  func(ctx context.Context) error
+	write func(ctx context.Context, batches []*block.Batch) error
 	// stops tells whether an error of write cannot be cured by repeating.
 	stops func(error) bool
 
@@ -50,10 +52,10 @@ type item struct {
 	flushed chan struct{}
 }
 
-func newPump(kind string, env Env, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
+func newPump(kind string, env Env, open func(context.Context) error, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &pump{
-		kind: kind, env: env, attributes: attributesOf(env.Stream, kind), write: write, stops: stops,
+		kind: kind, env: env, attributes: attributesOf(env.Stream, kind), open: open, write: write, stops: stops,
 		queue: make(chan item, queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
 	go p.run()
@@ -152,6 +154,9 @@ func (p *pump) ended() error {
 
 func (p *pump) run() {
 	defer close(p.done)
+	if p.open != nil && !p.repeat(p.ctx, p.open) {
+		return
+	}
 	for {
 		select {
 		case <-p.ctx.Done():
@@ -203,14 +208,23 @@ func (p *pump) gather(first item) (g gathered) {
 func (p *pump) persist(g gathered) bool {
 	ctx, span := p.trace(g)
 	defer span.End()
-	pause := retryFirst
-	for {
+	return p.repeat(ctx, func(ctx context.Context) error {
 		began := time.Now()
 		err := p.write(ctx, g.batches)
-		p.note(err)
 		if p.ctx.Err() == nil {
 			p.env.Metrics.wrote(ctx, p.attributes, g.rows, began, err)
 		}
+		return err
+	})
+}
+
+// repeat does it until it succeeds, and returns false when the pump must end. The span of ctx is told of each failure.
+func (p *pump) repeat(ctx context.Context, do func(context.Context) error) bool {
+	span := trace.SpanFromContext(ctx)
+	pause := retryFirst
+	for {
+		err := do(ctx)
+		p.note(err)
 		if err == nil {
 			return true
 		}

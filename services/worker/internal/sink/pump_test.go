@@ -61,7 +61,7 @@ func TestResultsAreWrittenInOrderAndFlushWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		p := newPump("test", env(unlimited{}), r.write, isStop)
+		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		var want []int64
 		for n := range int64(50) {
@@ -83,7 +83,7 @@ func TestAnOutputThatIsDownIsRetriedAndShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 3, err: errors.New("connection refused")}
-		p := newPump("test", env(unlimited{}), r.write, isStop)
+		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestT32_AFullQueueHoldsTheTaskAndIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = time.Second
 		r := &recorder{}
-		p := newPump("test", env(unlimited{}), func(ctx context.Context, b []*block.Batch) error {
+		p := newPump("test", env(unlimited{}), nil, func(ctx context.Context, b []*block.Batch) error {
 			time.Sleep(slow)
 			return r.write(ctx, b)
 		}, isStop)
@@ -129,7 +129,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 1, err: errStop}
-		p := newPump("test", env(unlimited{}), r.write, isStop)
+		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 func TestT33_AHangingOutputEndsWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump("test", env(unlimited{}), func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
+		p := newPump("test", env(unlimited{}), nil, func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
 		}
