@@ -17,6 +17,8 @@ const (
 	// flushAfter and flushInput end a pre-aggregation that no empty fetch has ended (DESIGN §5).
 	flushAfter = 200 * time.Millisecond
 	flushInput = 64 << 20 // bytes of input
+	// flushRows is flushInput of a stream without window: its rows do not become fewer by waiting. One full chunk.
+	flushRows = kafka.DefaultChunkBytes
 )
 
 // take processes a chunk, unless its partition waits for a floor: then it keeps it.
@@ -88,7 +90,7 @@ func (s *Source) process(ctx context.Context, p *partition, c arrival) error {
 	if s.input == 0 && !p.done {
 		return nil // nothing has come since the last flush
 	}
-	if !filled || p.done || s.input >= flushInput || time.Since(s.since) >= flushAfter {
+	if !filled || p.done || s.input >= s.flushInput || s.rows.Full() || time.Since(s.since) >= flushAfter {
 		return s.flush(ctx)
 	}
 	return nil

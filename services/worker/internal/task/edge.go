@@ -33,6 +33,7 @@ type edge struct {
 	sender   *dispatch.Sender
 	targets  map[ident.Task]Target
 	bodies   map[dispatch.Handle]*outgoing // handed over and not acknowledged
+	spare    [][]byte                      // memory of bodies that their queues have copied
 	last     dispatch.Handle
 	maxBatch int // bytes of a body
 	encoder  *block.Encoder
@@ -109,7 +110,7 @@ func (e *edge) taking() bool { return e.sender.Taking() }
 // message encodes a batch for a destination; the body is kept until it is acknowledged. ok is false when the batch is
 // too large to be sent.
 func (e *edge) message(to ident.Task, rows *block.Batch, p *polled) (m dispatch.Message, ok bool, err error) {
-	body, err := e.encoder.Append(nil, rows)
+	body, err := e.encoder.Append(e.room(), rows)
 	if err != nil {
 		return m, false, fmt.Errorf("encode a block of %s for %s: %w", e.self.Task, to, err)
 	}
@@ -120,6 +121,21 @@ func (e *edge) message(to ident.Task, rows *block.Batch, p *polled) (m dispatch.
 	e.last++
 	e.bodies[e.last] = &outgoing{body: body, bytes: len(body), span: p.send(e.topic, to, len(body))}
 	return dispatch.Message{To: to, Type: block.MsgData, Body: e.last, Bytes: len(body), Watermark: ident.WatermarkNone}, true, nil
+}
+
+// maxSpare is how many bodies' memory is kept, some 256 KiB each (DESIGN §4): those of a flush for all destinations of an
+// ordinary cluster.
+const maxSpare = 16
+
+// room returns memory for a body, used before where there is some.
+func (e *edge) room() []byte {
+	n := len(e.spare)
+	if n == 0 {
+		return nil
+	}
+	b := e.spare[n-1]
+	e.spare = e.spare[:n-1]
+	return b[:0]
 }
 
 // step advances the sender by one event and obeys its effects.
@@ -199,6 +215,9 @@ func (e *edge) produce(p dispatch.Produce) error {
 			e.kafka = append(e.kafka, kafka.Header{Key: r.Key, Value: r.Value})
 		}
 		err := t.Queue.Push(kafka.Message{Value: body, Headers: e.kafka, Tag: uint64(m.ID), Done: e.dones[p.To]})
+		if body != nil && len(e.spare) < maxSpare {
+			e.spare = append(e.spare, body)
+		}
 		switch code := kafka.CodeOf(err); {
 		case err == nil:
 		case code == kafka.CodeClosed || code == kafka.CodeDiscarded:
