@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -87,13 +88,30 @@ const (
 	asideGrace = 10 * time.Second
 )
 
-// send waits for room in the topic's queue.
+// send waits for room in the topic's queue. A record that the topic does not take is set aside without its bytes: its
+// headers say where the original is. (A compressed batch of a source may hold records that are larger than any batch
+// here; they must not stop the stream.)
 func (a *aside) send(ctx context.Context, topic string, m kafka.Message) error {
 	q, err := a.queue(ctx, topic)
 	if err != nil {
 		return err
 	}
-	return q.Send(ctx, m)
+	err = q.Send(ctx, m)
+	if kafka.CodeOf(err) != kafka.CodeRecordTooLarge || errors.Is(q.Err(), err) { // what has stopped the queue is not this record
+		return err
+	}
+	return q.Send(ctx, withoutBytes(m, err))
+}
+
+// withoutBytes is what is kept of a record that is too large to be set aside; why is added to its reason.
+func withoutBytes(m kafka.Message, why error) kafka.Message {
+	headers := slices.Clone(m.Headers)
+	for i, h := range headers {
+		if h.Key == HeaderReason {
+			headers[i] = header(h.Key, fmt.Sprintf("%s; the record's bytes are not kept: %v", h.Value, why))
+		}
+	}
+	return kafka.Message{Headers: headers}
 }
 
 // queue returns the topic's queue, opened however long the brokers are away: that is no failure of the task. All of a run
