@@ -310,6 +310,20 @@ func TestTopicsWithOtherSettingsFailTheStream(t *testing.T) {
 	})
 }
 
+// TestNodesThatJoinBeforeTheFirstStreamShareTheVGroups: whoever comes first does not keep all of them.
+func TestNodesThatJoinBeforeTheFirstStreamShareTheVGroups(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.node("a", 1)
+		r.until("a owns something", func() bool { v, err := r.ListVGroups(r.ctx); return err == nil && v[0].Owner == "a" })
+		r.node("b", 1)
+		want := []VGroup{{0, "a"}, {1, "b"}, {2, "a"}, {3, "b"}}
+		r.until("both own vgroups", func() bool { v, err := r.ListVGroups(r.ctx); return err == nil && cmp.Equal(want, v) })
+		r.source()
+		r.stream(doc{Name: "hourly"})
+		r.untilState("hourly", StreamRunning)
+	})
+}
+
 func TestPlacementIsEven(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.node("a", 1)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -214,7 +215,7 @@ func (s *Service) fillVGroups(ctx context.Context, p *picture) (wrote bool, err 
 	if len(nodes) < s.config.MinNodes {
 		return false, nil
 	}
-	if _, changed := placement.Fill(p.owners, nodes); !changed {
+	if filled, _ := placement.Fill(p.settled(p.owners), nodes); slices.Equal(filled, p.owners) {
 		return false, nil
 	}
 	return true, s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) error {
@@ -226,7 +227,7 @@ func (s *Service) fillVGroups(ctx context.Context, p *picture) (wrote bool, err 
 		for i, v := range rows {
 			owners[i] = v.Owner
 		}
-		filled, _ := placement.Fill(owners, nodes)
+		filled, _ := placement.Fill(p.settled(owners), nodes)
 		for i := range rows {
 			rows[i].Owner = filled[i]
 		}

@@ -20,6 +20,15 @@ type picture struct {
 	owners  []ident.NodeID // by vgroup; "" is none
 }
 
+// settled is which of the owners stay. Without a stream none does: nothing runs that a move could end, and so nodes that
+// join one after the other share the vgroups. A stream that is created meanwhile is placed by the loop, after this.
+func (p *picture) settled(owners []ident.NodeID) []ident.NodeID {
+	if len(p.rows) > 0 {
+		return owners
+	}
+	return make([]ident.NodeID, len(owners))
+}
+
 // row is a stream with the placement of its stage.
 type row struct {
 	store.Stream
