@@ -112,3 +112,15 @@ func (s Secret) Resolve() (string, error) {
 	}
 	return "", nil
 }
+
+// SharedSecret reads the secret that all processes of the cluster share; nil when there is none.
+func (s Security) SharedSecret() ([]byte, error) {
+	if !s.ClusterSecret.Set() {
+		return nil, nil
+	}
+	text, err := s.ClusterSecret.Resolve()
+	if err != nil {
+		return nil, fmt.Errorf("security.cluster_secret: %w", err)
+	}
+	return []byte(text), nil
+}

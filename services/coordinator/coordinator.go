@@ -55,7 +55,7 @@ func New(cfg config.Coordinator, version common.Version, tel *telemetry.Telemetr
 	if err != nil {
 		return nil, err
 	}
-	secret, err := clusterSecret(cfg.Security)
+	secret, err := cfg.Security.SharedSecret()
 	if err != nil {
 		return nil, err
 	}
@@ -66,17 +66,6 @@ func New(cfg config.Coordinator, version common.Version, tel *telemetry.Telemetr
 		return nil, fmt.Errorf("coordinator %s: %w", holder, err)
 	}
 	return c, nil
-}
-
-func clusterSecret(s config.Security) ([]byte, error) {
-	if !s.ClusterSecret.Set() {
-		return nil, nil
-	}
-	text, err := s.ClusterSecret.Resolve()
-	if err != nil {
-		return nil, fmt.Errorf("security.cluster_secret: %w", err)
-	}
-	return []byte(text), nil
 }
 
 // wire makes the parts; holder names the replica.
@@ -166,7 +155,7 @@ func (c *Coordinator) run(ctx context.Context) error {
 			return c.app.Run(ctx)
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of the process interrupted it
 		}
 		c.tel.Logger.Error("the metastore's schema cannot be brought up; tried again", "error", err)
 		select {

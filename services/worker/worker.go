@@ -65,7 +65,7 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	w.memory = memory.New(int64(cfg.Memory) - int64(cfg.Memory)/liveShare)
 	w.live = kafka.NewLimit(int64(cfg.Memory) / liveShare)
 	settings.Fetch = kafka.FetcherConfig{Budget: w.memory}
-	secret, err := clusterSecret(cfg.Security)
+	secret, err := cfg.Security.SharedSecret()
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +100,6 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 // what is on its way from sources to sinks.
 const liveShare = 16
 
-func clusterSecret(s config.Security) ([]byte, error) {
-	if !s.ClusterSecret.Set() {
-		return nil, nil
-	}
-	text, err := s.ClusterSecret.Resolve()
-	if err != nil {
-		return nil, fmt.Errorf("security.cluster_secret: %w", err)
-	}
-	return []byte(text), nil
-}
-
 // run registers the node, then lets heartbeats, orders and credits go on until the context ends. The node says that it
 // leaves before its tasks end, so that they move at once (DESIGN §11).
 func (w *Worker) run(ctx context.Context) error {
@@ -125,7 +114,7 @@ func (w *Worker) run(ctx context.Context) error {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of the process interrupted it
 		}
 		return err
 	}
