@@ -7,7 +7,7 @@ import (
 // WireVersion is the version this binary writes; it reads WireVersion and the one before (DESIGN §4).
 const WireVersion = 1
 
-// Message types of a block (header ty). The numbers are on the wire: never reuse one.
+// MsgType is the type of a block (header ty). The numbers are on the wire: never reuse one.
 type MsgType uint8
 
 // The message types of DESIGN §4.

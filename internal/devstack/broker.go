@@ -32,8 +32,15 @@ func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, err
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("devstack: start the broker: %w", err)
 	}
+	ports, err := brokerPorts(o)
+	if err != nil {
+		return nil, err
+	}
 	b := &Broker{}
 	opts := []kfake.Opt{kfake.NumBrokers(max(o.Brokers, 1))}
+	if len(ports) > 0 {
+		opts = append(opts, kfake.Ports(ports...))
+	}
 	if dir != "" {
 		lock, err := LockDir(dir)
 		if err != nil {
@@ -42,13 +49,7 @@ func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, err
 		b.lock = lock
 		opts = append(opts, kfake.DataDir(dir))
 	}
-	ports, err := brokerPorts(o)
-	if err == nil && len(ports) > 0 {
-		opts = append(opts, kfake.Ports(ports...))
-	}
-	if err == nil {
-		b.cluster, err = kfake.NewCluster(opts...)
-	}
+	b.cluster, err = kfake.NewCluster(opts...)
 	if err != nil {
 		return nil, errors.Join(explain("start the broker in", dir, err), b.unlock())
 	}

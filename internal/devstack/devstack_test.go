@@ -178,7 +178,7 @@ func TestUsedPortIsExplained(t *testing.T) {
 	_, postgresErr := devstack.StartPostgres(t.Context(), directory(t), devstack.PostgresOptions{Port: port, Durability: devstack.Volatile})
 	for _, err := range []error{brokerErr, postgresErr} {
 		if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), strconv.Itoa(port)) ||
-			!strings.Contains(err.Error(), "choose another port") {
+			strings.Count(err.Error(), "choose another port") != 1 {
 			t.Errorf("got %v, want an error that names port %d and says what to do", err, port)
 		}
 	}

@@ -130,7 +130,7 @@ func (in installation) awaitDatabase(ctx context.Context, server *server, o Post
 	for {
 		conn, err := pgx.Connect(ctx, in.dsn(o.Port, "postgres"))
 		if err == nil {
-			defer conn.Close(ctx)
+			defer func() { _ = conn.Close(ctx) }() // it has done its work
 			return makeDatabase(ctx, conn, o.Database)
 		}
 		select {

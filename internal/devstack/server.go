@@ -75,11 +75,11 @@ func serverArgs(data string, o PostgresOptions) []string {
 
 // stop ends the server: sessions first, and without them if they do not end.
 func (s *server) stop() {
-	s.process.Signal(syscall.SIGINT) // fast shutdown; an error means that it has ended
+	_ = s.process.Signal(syscall.SIGINT) // fast shutdown; an error means that it has ended
 	select {
 	case <-s.exited:
 	case <-time.After(stopWithin):
-		s.process.Signal(syscall.SIGQUIT) // immediate: recovers at the next start
+		_ = s.process.Signal(syscall.SIGQUIT) // immediate: recovers at the next start
 		<-s.exited
 	}
 }

@@ -104,7 +104,8 @@ type PauseInput struct{}
 // ResumeInput ends a PauseInput.
 type ResumeInput struct{}
 
-// SilentPeer: no credit message from the node for CreditSilence; no data goes there until HeardPeer. To be reported.
+// SilentPeer says that no credit message has come from the node for CreditSilence; no data goes there until HeardPeer.
+// To be reported.
 type SilentPeer struct{ Place ident.Place }
 
 // HeardPeer ends a SilentPeer.

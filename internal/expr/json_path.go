@@ -60,7 +60,7 @@ func jsonAt(doc []byte, steps []jsonStep) []byte {
 	s := jsonScanner{doc: doc}
 	s.space()
 	for _, step := range steps {
-		found := false
+		var found bool
 		if step.element {
 			found = s.intoElement(step.index)
 		} else {

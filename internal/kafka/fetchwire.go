@@ -154,7 +154,7 @@ func (w *wireReader) fixed(n int) []byte {
 		w.err = err
 		return make([]byte, n)
 	}
-	w.r.Discard(n) // cannot fail: Peek has them
+	_, _ = w.r.Discard(n) // cannot fail: Peek has them
 	w.left -= n
 	return b
 }

@@ -19,7 +19,7 @@ const (
 	EmitOnChange
 )
 
-// KeepForever, as StateConfig.Keep, never purges a window.
+// KeepForever as StateConfig.Keep never purges a window.
 const KeepForever ident.EventMs = math.MaxInt64
 
 // StateConfig configures the aggregating side.

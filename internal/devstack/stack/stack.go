@@ -107,17 +107,21 @@ const (
 func (s *Stack) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
+	var why error // the last answer; not that the time was over while one was awaited
 	for {
 		err := ready(ctx, s.url)
 		if err == nil {
 			return nil
+		}
+		if why == nil || ctx.Err() == nil {
+			why = err
 		}
 		if ended := s.Err(); ended != nil {
 			return ended
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the stack is not ready: %w", err)
+			return fmt.Errorf("not ready within %s: %w", readyWithin, why)
 		case <-time.After(readyPoll):
 		}
 	}

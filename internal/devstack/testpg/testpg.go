@@ -46,7 +46,7 @@ func removeLeftovers() {
 		}
 		if lock, err := devstack.LockDir(dir); err == nil {
 			os.RemoveAll(dir)
-			lock.Unlock()
+			_ = lock.Unlock() // the directory is gone
 		}
 	}
 }

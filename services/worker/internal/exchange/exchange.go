@@ -154,7 +154,7 @@ func (x *Exchange) Answer(ch dispatch.Channel, q watermark.Question, w ident.Eve
 }
 
 // Notice passes on what a receiver has to say about messages that it does not take.
-func (x *Exchange) Notice(n dispatch.Notice) { x.credit(dispatch.Noticed{To: n.To, Entry: n.Entry}) }
+func (x *Exchange) Notice(n dispatch.Notice) { x.credit(dispatch.Noticed(n)) }
 
 func (x *Exchange) credit(e dispatch.CreditEvent) {
 	x.mu.Lock()

@@ -141,7 +141,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	var last time.Time
 	var open *common.Heartbeat // sent and not answered
 	for {
-		due := false
+		var due bool
 		select {
 		case <-ctx.Done():
 			a.leave(message + 1)

@@ -79,8 +79,12 @@ func (id *Identity) begin() error {
 	case err != nil:
 		return err
 	default:
-		if err := json.Unmarshal(text, &id.stored); err != nil || id.stored.Node == "" {
-			return fmt.Errorf("%s is damaged (%v): a node without its identity must start with an empty data directory", identityFile, err)
+		err := json.Unmarshal(text, &id.stored)
+		if err == nil && id.stored.Node == "" {
+			err = errors.New("it names no node")
+		}
+		if err != nil {
+			return fmt.Errorf("%s is damaged: a node without its identity must start with an empty data directory: %w", identityFile, err)
 		}
 	}
 	id.stored.Counter++
