@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -33,7 +34,6 @@ type edge struct {
 	sender   *dispatch.Sender
 	targets  map[ident.Task]Target
 	bodies   map[dispatch.Handle]*outgoing // handed over and not acknowledged
-	spare    [][]byte                      // memory of bodies that their queues have copied
 	last     dispatch.Handle
 	maxBatch int // bytes of a body
 	encoder  *block.Encoder
@@ -52,7 +52,7 @@ type edge struct {
 
 // outgoing is a block on its way.
 type outgoing struct {
-	body  []byte // until the queue has its own copy
+	body  *[]byte // of spareBodies; nil once the queue has its own copy
 	bytes int
 	span  trace.Span // nil: not sampled
 }
@@ -110,7 +110,9 @@ func (e *edge) taking() bool { return e.sender.Taking() }
 // message encodes a batch for a destination; the body is kept until it is acknowledged. ok is false when the batch is
 // too large to be sent.
 func (e *edge) message(to ident.Task, rows *block.Batch, p *polled) (m dispatch.Message, ok bool, err error) {
-	body, err := e.encoder.Append(e.room(), rows)
+	spare := spareBodies.Get().(*[]byte)
+	body, err := e.encoder.Append((*spare)[:0], rows)
+	*spare = body
 	if err != nil {
 		return m, false, fmt.Errorf("encode a block of %s for %s: %w", e.self.Task, to, err)
 	}
@@ -119,24 +121,12 @@ func (e *edge) message(to ident.Task, rows *block.Batch, p *polled) (m dispatch.
 	}
 	e.memory.Take(int64(len(body)))
 	e.last++
-	e.bodies[e.last] = &outgoing{body: body, bytes: len(body), span: p.send(e.topic, to, len(body))}
+	e.bodies[e.last] = &outgoing{body: spare, bytes: len(body), span: p.send(e.topic, to, len(body))}
 	return dispatch.Message{To: to, Type: block.MsgData, Body: e.last, Bytes: len(body), Watermark: ident.WatermarkNone}, true, nil
 }
 
-// maxSpare is how many bodies' memory is kept, some 256 KiB each (DESIGN §4): those of a flush for all destinations of an
-// ordinary cluster.
-const maxSpare = 16
-
-// room returns memory for a body, used before where there is some.
-func (e *edge) room() []byte {
-	n := len(e.spare)
-	if n == 0 {
-		return nil
-	}
-	b := e.spare[n-1]
-	e.spare = e.spare[:n-1]
-	return b[:0]
-}
+// spareBodies is the memory of bodies that their queues have copied, of all tasks: what nobody uses is collected.
+var spareBodies = sync.Pool{New: func() any { return new([]byte) }}
 
 // step advances the sender by one event and obeys its effects.
 func (e *edge) step(ctx context.Context, ev dispatch.SendEvent) error {
@@ -200,8 +190,9 @@ func (e *edge) produce(p dispatch.Produce) error {
 	for _, m := range p.Messages {
 		var body []byte
 		var span trace.Span
-		if out := e.bodies[m.Body]; out != nil {
-			body, span, out.body = out.body, out.span, nil
+		out := e.bodies[m.Body] // nil: a word without rows
+		if out != nil {
+			body, span = *out.body, out.span
 		}
 		h := block.Header{
 			Version: block.WireVersion, Stream: e.self.Stream, Stage: e.self.Stage, Msg: m.ID,
@@ -215,8 +206,9 @@ func (e *edge) produce(p dispatch.Produce) error {
 			e.kafka = append(e.kafka, kafka.Header{Key: r.Key, Value: r.Value})
 		}
 		err := t.Queue.Push(kafka.Message{Value: body, Headers: e.kafka, Tag: uint64(m.ID), Done: e.dones[p.To]})
-		if body != nil && len(e.spare) < maxSpare {
-			e.spare = append(e.spare, body)
+		if out != nil {
+			spareBodies.Put(out.body)
+			out.body = nil
 		}
 		switch code := kafka.CodeOf(err); {
 		case err == nil:

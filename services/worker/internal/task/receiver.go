@@ -199,7 +199,11 @@ func (r *Receiver) record(ctx context.Context, rec *kafka.Record) error {
 	}
 	h, err := block.ParseHeader(r.headers)
 	if err != nil {
-		return r.corrupt(fmt.Errorf("offset %d: %w", rec.Offset, err))
+		err = fmt.Errorf("offset %d: %w", rec.Offset, err)
+		if errors.Is(err, block.ErrVersion) {
+			return r.over(dispatch.ReasonVersion, err)
+		}
+		return r.corrupt(err)
 	}
 	if h.Down == r.cfg.Self.Place && block.ValueCRC(rec.Value) != h.CRC {
 		return r.corrupt(fmt.Errorf("offset %d: value of %d bytes has not the CRC of its header", rec.Offset, len(rec.Value)))

@@ -74,7 +74,7 @@ func (r *repeats) turn(ms int64) {
 // maxIndexDigits keeps an index within 64 bits.
 const maxIndexDigits = 18
 
-// ingestKey takes a header's value apart. One without an index is a request of one record.
+// ingestKey takes a header's value apart; the slash stays with the key. A value without an index is a key of one record.
 func ingestKey(value []byte) (key []byte, index int64) {
 	slash := bytes.LastIndexByte(value, '/')
 	digits := value[slash+1:]
@@ -87,5 +87,5 @@ func ingestKey(value []byte) (key []byte, index int64) {
 		}
 		index = 10*index + int64(c-'0')
 	}
-	return value[:slash], index
+	return value[:slash+1], index
 }

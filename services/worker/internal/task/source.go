@@ -56,6 +56,7 @@ type Source struct {
 	wm         *watermark.Source
 	edge       *edge       // nil: chained
 	level      ident.Level // of the destinations
+	flushInput int         // bytes of input that make a flush due
 
 	// Since the last flush.
 	input  int       // bytes
@@ -105,7 +106,10 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 	}
 	s := &Source{
 		shell: newShell(cfg.Common), cfg: cfg, credits: newMailbox[dispatch.Credited](), commands: newMailbox[command](), partitions: map[ident.Partition]*partition{}, inbox: newInbox(), decoder: decoder,
-		batch: block.NewBatch(p.Input.Schema, batchRows), rows: rows, wm: watermark.NewSource(wm),
+		batch: block.NewBatch(p.Input.Schema, batchRows), rows: rows, wm: watermark.NewSource(wm), flushInput: flushInput,
+	}
+	if !p.Windowed() {
+		s.flushInput = flushRows
 	}
 	if len(cfg.Targets) > 0 {
 		s.level = cfg.Targets[0].Peer.Task.Level
