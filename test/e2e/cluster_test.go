@@ -167,9 +167,23 @@ func (c *cluster) must(t testing.TB, method, path string, body any) answer {
 // stream returns a stream as the API shows it.
 func (c *cluster) stream(t testing.TB, name string) coordinator.Stream {
 	t.Helper()
-	var s coordinator.Stream
-	decode(t, c.must(t, http.MethodGet, "/v1/streams/"+name, nil), &s)
+	s, err := c.lookUp(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
+}
+
+// lookUp is stream while the API may not answer.
+func (c *cluster) lookUp(ctx context.Context, name string) (s coordinator.Stream, err error) {
+	a, err := c.request(ctx, http.MethodGet, "/v1/streams/"+name, nil)
+	if err != nil {
+		return s, err
+	}
+	if a.status != http.StatusOK {
+		return s, fmt.Errorf("stream %s: %s", name, a)
+	}
+	return s, json.Unmarshal(a.body, &s)
 }
 
 func decode(t testing.TB, a answer, into any) {
@@ -205,13 +219,9 @@ func (c *cluster) until(t testing.TB, name, what string, reached func(coordinato
 	t.Helper()
 	var s coordinator.Stream
 	eventually(t, patience, "stream "+name+": "+what, func() string {
-		a, err := c.request(t.Context(), http.MethodGet, "/v1/streams/"+name, nil)
-		if err != nil {
+		var err error
+		if s, err = c.lookUp(t.Context(), name); err != nil {
 			return err.Error()
-		}
-		s = coordinator.Stream{}
-		if err := json.Unmarshal(a.body, &s); err != nil || a.status != http.StatusOK {
-			return a.String()
 		}
 		return reached(s)
 	})
@@ -386,7 +396,10 @@ func (c *cluster) outputs(t testing.TB, name string, columns []batch.Column) []b
 // read is outputs for a stream that may not have written anything yet.
 func (c *cluster) read(t testing.TB, name string, columns []batch.Column) ([]batch.Output, error) {
 	t.Helper()
-	s := c.stream(t, name)
+	s, err := c.lookUp(t.Context(), name)
+	if err != nil {
+		return nil, err
+	}
 	overHTTP, err := landed.HTTP(t.Context(), c.api.HTTP, c.url, name, columns)
 	if err != nil {
 		return nil, err

@@ -143,6 +143,7 @@ func TestPostgresIsDownForAWhile(t *testing.T) {
 		return ""
 	})
 	a.startPostgres(t, port)
+	a.until(t, name, "the API answers", func(coordinator.Stream) string { return "" })
 	a.settles(t, name, spreadResults(manyTables, 2)...)
 	if s := a.until(t, name, "running", func(s coordinator.Stream) string {
 		if s.State != "running" {

@@ -155,24 +155,32 @@ func (p *process) show(t testing.TB) {
 	t.Logf("log of %s:\n%s", p.name, text[max(0, len(text)-most):])
 }
 
-// ready waits until both workers have joined.
+// ready waits until both workers have joined and share the vgroups.
 func (a *apart) ready(t testing.TB) {
 	t.Helper()
-	eventually(t, patience, "two nodes are alive", func() string {
-		var page struct{ Items []struct{ State string } }
-		got, err := a.request(t.Context(), http.MethodGet, "/v1/nodes", nil)
+	eventually(t, patience, "two nodes share the vgroups", func() string {
+		var page struct{ Items []struct{ Owner *string } }
+		got, err := a.request(t.Context(), http.MethodGet, "/v1/vgroups", nil)
 		if err != nil {
 			return err.Error()
 		}
+		if got.status != http.StatusOK {
+			return got.String()
+		}
 		decode(t, got, &page)
-		alive := 0
-		for _, n := range page.Items {
-			if n.State == "alive" {
-				alive++
+		owned := map[string]int{}
+		for _, v := range page.Items {
+			if v.Owner != nil {
+				owned[*v.Owner]++
 			}
 		}
-		if alive != 2 {
-			return got.String()
+		for _, n := range owned {
+			if len(owned) != 2 || n != len(page.Items)/2 {
+				return got.String()
+			}
+		}
+		if len(owned) == 0 {
+			return "none is owned"
 		}
 		return ""
 	})

@@ -122,25 +122,30 @@ func TestT26_MorePartitionsOvernight(t *testing.T) {
 }
 
 // TestTopicThatAppearsLater: a source over a topic that is not there yet can be declared; a stream over it is refused with
-// what to do, and taken once the topic is there.
+// what to do, and taken once the topic is there, made by hand or by the first records that are sent through ingest.
 func TestTopicThatAppearsLater(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
-	src := c.name("later")
-	spec := object{"name": src, "format": "json", "kafka": object{"topic": src}, "table": "k", "event_time": "ts", "columns": []any{object{"name": "v", "type": "int64"}}}
-	c.must(t, http.MethodPost, "/v1/sources", spec)
-	name := c.name("st")
-	stream := count(name, src, object{"trigger": "at_once"})
-	if a := c.do(t, http.MethodPost, "/v1/streams", stream); a.code() != "topic_unknown" || a.status >= http.StatusInternalServerError {
-		t.Errorf("a stream over a topic that is not there: %s", a)
+	for _, how := range []string{"by hand", "by ingest"} {
+		src := c.name("later")
+		spec := object{"name": src, "format": "json", "kafka": object{"topic": src}, "table": "k", "event_time": "ts", "columns": []any{object{"name": "v", "type": "int64"}}}
+		c.must(t, http.MethodPost, "/v1/sources", spec)
+		name := c.name("st")
+		stream := count(name, src, object{"trigger": "at_once"})
+		a := c.do(t, http.MethodPost, "/v1/streams", stream)
+		if a.code() != "topic_unknown" || a.status >= http.StatusInternalServerError {
+			t.Errorf("a stream over a topic that is not there: %s", a)
+		}
+		if a := c.do(t, http.MethodGet, "/v1/streams/"+name, nil); a.status != http.StatusNotFound {
+			t.Errorf("the refused stream: %s", a)
+		}
+		if how == "by hand" {
+			c.topic(t, src, 1)
+		}
+		c.send(t, src, record("a", 1000, 1))
+		c.create(t, stream)
+		c.settles(t, name, counted(1, 1))
 	}
-	if a := c.do(t, http.MethodPost, "/v1/ingest/"+src, []byte(record("a", 1000, 1)), "Content-Type", "application/x-ndjson"); a.code() != "topic_unknown" || a.status >= http.StatusInternalServerError {
-		t.Errorf("ingest into a topic that is not there: %s", a)
-	}
-	c.topic(t, src, 1)
-	c.create(t, stream)
-	c.send(t, src, record("a", 1000, 1))
-	c.settles(t, name, counted(1, 1))
 }
 
 // TestT63_OneKeyOneEffect: a request with the Idempotency-Key of another one gets the same answer, with another body it is
