@@ -31,7 +31,7 @@ const (
 	CodeTopicExists        Code = "topic_exists"           // creation of a topic that is there
 	CodeInvalidRequest     Code = "kafka_request_refused"  // the broker refuses the request for another reason
 	CodeUnreachable        Code = "broker_unreachable"     // transient: no connection, or no answer in time
-	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled
+	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled, disk full
 	CodeDiscarded          Code = "message_discarded"      // Queue.Discard ended it
 	CodeClosed             Code = "kafka_client_closed"    // this client, fetcher, producer or queue was closed
 )
@@ -141,6 +141,8 @@ func codeOfBroker(err *kerr.Error) Code {
 	case kerr.RequestTimedOut, kerr.NetworkException:
 		return CodeUnreachable
 	case kerr.CorruptMessage: // on the way to the broker: the same bytes are sent again
+		return CodeBrokerBusy
+	case kerr.UnknownServerError: // a fault of the broker, not of the request: a full disk is told so
 		return CodeBrokerBusy
 	}
 	if err.Retriable || err == kerr.FencedLeaderEpoch {

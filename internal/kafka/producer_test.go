@@ -222,6 +222,21 @@ func TestNamedStopEndsTheQueue(t *testing.T) {
 	}
 }
 
+// A broker that cannot write, its disk being full, says only that it has met an error: it may have room later.
+func TestABrokerThatCannotWriteIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("t", 1)
+	refusals := b.refuse(2, kerr.UnknownServerError)
+	q := b.queue("t", kafka.QueueOptions{})
+	var l log
+	b.push(q, &l, 0, 3)
+	b.flush(q)
+	if got := b.log("t"); refusals() != 2 || !slices.Equal(got, numbered(0, 3)) {
+		t.Fatalf("after %d refusals the log reads %v, want 0 to 2", refusals(), got)
+	}
+}
+
 func TestTooLargeRecordIsRefusedAlone(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
