@@ -164,6 +164,8 @@ const (
 	CodeOutcomeUnknown Code = "outcome_unknown"
 	// CodeOverloaded: The service has as much in work as it can take.
 	CodeOverloaded Code = "overloaded"
+	// CodePartitionsAdded: The source topic has grown, and the stream reads the new partitions.
+	CodePartitionsAdded Code = "partitions_added"
 	// CodePlanInvalid: The stream was made by a version that this one does not agree with.
 	CodePlanInvalid Code = "plan_invalid"
 	// CodePoisonRow: A sink refuses the row, also alone.
@@ -294,7 +296,7 @@ var catalogue = map[Code]Entry{
 	CodeBodyRequired:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The operation needs a body", Remedy: "Send one."},
 	CodeBodyTooLarge:               {Kinds: KindRequest, Status: 413, Retryable: false, Title: "The body is larger than the operation takes", Remedy: "Send it in parts; the limit is in the detail."},
 	CodeBodyUnreadable:             {Kinds: KindRequest, Status: 400, Retryable: false, Title: "The body could not be read to its end", Remedy: "A compressed body was truncated or damaged, or the connection broke; send it again whole."},
-	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting."},
+	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting. If it lasts, look at its disk and its log."},
 	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
 	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
 	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
@@ -359,6 +361,7 @@ var catalogue = map[Code]Entry{
 	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
 	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
 	CodeOverloaded:                 {Kinds: KindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
+	CodePartitionsAdded:            {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "The source topic has grown, and the stream reads the new partitions", Remedy: "Nothing."},
 	CodePlanInvalid:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream was made by a version that this one does not agree with", Remedy: "Drop the stream and make it again."},
 	CodePoisonRow:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A sink refuses the row, also alone", Remedy: "The reason has the sink's words."},
 	CodeRecordTooLarge:             {Kinds: KindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
