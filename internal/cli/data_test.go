@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pondage/pondage/internal/cli"
@@ -124,6 +125,21 @@ func TestTailEndsWithTheStream(t *testing.T) {
 		problem.Write(w, r, problem.New(problem.CodeStreamUnknown, "there is no stream q"))
 	})
 	run(t, t.Context(), "", "tail", "q", "--api", f.URL).complains(t, cli.StatusFailed, "stream_unknown")
+}
+
+// A stream that is dropped while it is followed has ended; nothing has failed.
+func TestTailEndsWhenTheStreamIsDropped(t *testing.T) {
+	t.Parallel()
+	f := newAPI(t)
+	var asked atomic.Bool
+	f.worker(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked.Swap(true) {
+			problem.Write(w, r, problem.New(problem.CodeStreamUnknown, "there is no stream q"))
+			return
+		}
+		_, _ = io.WriteString(w, "id: 3/0\nevent: stage\ndata: {\"stage\":\"3\"}\n\n")
+	})
+	run(t, t.Context(), "", "tail", "q", "--api", f.URL).complains(t, 0, "stream q was dropped")
 }
 
 func TestIngestSendsAFile(t *testing.T) {

@@ -71,9 +71,12 @@ read twice. The table name, the event time and the columns are the source's matt
 
 // failedAfter adds how far it came, so that one knows what to send again.
 func failedAfter(done ingest.Progress, err error) error {
-	var answered *client.Error
-	if done.Records == 0 || !errors.As(err, &answered) {
+	if done.Records == 0 {
 		return err
+	}
+	var answered *client.Error
+	if !errors.As(err, &answered) {
+		return fmt.Errorf("%w; the first %s records are in", err, count(done.Records))
 	}
 	told := *answered
 	told.Doc.Detail = fmt.Sprintf("%s; the first %s records are in", told.Doc.Detail, count(done.Records))

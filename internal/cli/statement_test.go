@@ -96,6 +96,22 @@ func TestASourceIsInferred(t *testing.T) {
 	run(t, t.Context(), "", "validate", "source", "-", "--api", f.URL).complains(t, cli.StatusFailed, "there are no records")
 }
 
+// What a sample does not tell is named, and the rest of the proposal is shown.
+func TestAnIncompleteSourceIsShown(t *testing.T) {
+	t.Parallel()
+	f := newAPI(t)
+	f.mux.HandleFunc("POST /v1/validate/source", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, api.SourceValidation{
+			Errors: []common.Fault{{Code: "missing_member", Detail: "event_time is missing", Hint: "add event_time"}},
+			Notes:  []string{"no member looks like an event time"}, Spec: json.RawMessage(`{"name":"sample","table":"a"}`),
+		})
+	})
+	got := run(t, t.Context(), `{"a":"x"}`, "validate", "source", "-", "--api", f.URL)
+	got.expect(t, cli.StatusFailed, "kind: source\nname: sample\ntable: a\n")
+	got.complains(t, cli.StatusFailed, "note: no member looks like an event time")
+	got.complains(t, cli.StatusFailed, "event_time is missing")
+}
+
 func TestWaitAndActions(t *testing.T) {
 	t.Parallel()
 	f := newAPI(t)

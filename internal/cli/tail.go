@@ -15,6 +15,7 @@ import (
 	api "github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/render"
+	"github.com/pondage/pondage/internal/problem"
 )
 
 func (a *app) tail() *cobra.Command {
@@ -49,6 +50,7 @@ type follower struct {
 	stream string
 	filter *string
 	last   string // id of the last event; "" before the first
+	began  bool   // an event has come: the stream was there
 	rows   *render.Rows
 }
 
@@ -58,11 +60,17 @@ const reconnectPause = time.Second
 func (t *follower) run(ctx context.Context) error {
 	for {
 		err := t.connection(ctx)
+		if t.dropped(err) {
+			return nil
+		}
 		var answered *client.Error
 		if errors.As(err, &answered) && !answered.Doc.Retryable || ctx.Err() != nil {
 			return err
 		}
 		if ended, err := t.ended(ctx); ended || err != nil {
+			if t.dropped(err) {
+				return nil
+			}
 			return err
 		}
 		select {
@@ -85,6 +93,16 @@ func (t *follower) ended(ctx context.Context) (bool, error) {
 	}
 	fmt.Fprintf(t.Err, "stream %s is %s\n", t.stream, s.State)
 	return true, nil
+}
+
+// dropped tells whether the stream that was followed is not there any more: that ends it like any other end.
+func (t *follower) dropped(err error) bool {
+	var answered *client.Error
+	if !t.began || !errors.As(err, &answered) || answered.Doc.Code != problem.CodeStreamUnknown {
+		return false
+	}
+	fmt.Fprintf(t.Err, "stream %s was dropped\n", t.stream)
+	return true
 }
 
 // connection shows the events of one connection until it ends.
@@ -110,6 +128,7 @@ func (t *follower) connection(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		t.began = true
 		if err := t.event(event); err != nil {
 			return err
 		}

@@ -156,7 +156,8 @@ func (a *app) validateSource() *cobra.Command {
 	return asking(&cobra.Command{
 		Use: "source SAMPLE|-", Short: "Infer a source from a sample of records, one a line", Args: cobra.ExactArgs(1),
 		Long: `Proposes a source for records of a file (.gz too) or of standard input. The spec goes to standard output, ready for
-"pondage source apply -f -"; what was guessed, and should be looked at, goes to standard error.`,
+"pondage source apply -f -"; what was guessed, and should be looked at, goes to standard error. Where the records do not tell the table or the event
+time, the spec is shown without it, and the exit status is 1.`,
 		Example: "  pondage validate source examples/flights/flights.ndjson.gz > source.yaml\n  head -100 records.ndjson | pondage validate source -",
 	}, func(cmd *cobra.Command, c *client.Client, f render.Format, args []string) error {
 		sample, err := a.sample(args[0])
@@ -167,16 +168,20 @@ func (a *app) validateSource() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !v.Valid {
-			return &client.Error{Doc: faultsDocument(v.Errors)}
-		}
-		if f == render.JSON {
+		if f == render.JSON && v.Valid {
 			return render.Value(a.Out, f, raw)
 		}
 		for _, note := range v.Notes {
 			fmt.Fprintln(a.Err, "note: "+render.Clean(note))
 		}
-		return a.inferred(v.Spec)
+		var incomplete error // what the sample could not tell; the rest of the proposal is of use all the same
+		if !v.Valid {
+			incomplete = &client.Error{Doc: faultsDocument(v.Errors)}
+		}
+		if len(v.Spec) == 0 || f == render.JSON {
+			return incomplete
+		}
+		return errors.Join(a.inferred(v.Spec), incomplete)
 	})
 }
 

@@ -96,6 +96,9 @@ func TestADamagedInput(t *testing.T) {
 		if err == nil || done.Records == 0 || !strings.Contains(err.Error(), fmt.Sprintf("record %d", done.Records+1)) {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
+		if truncated := strings.HasPrefix(name, "truncated"); truncated != strings.Contains(err.Error(), "not whole") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -152,7 +155,7 @@ func TestABatchIsRepeatedWithItsKeyUntilItIsTaken(t *testing.T) {
 	t.Parallel()
 	w := &worker{fail: []func(http.ResponseWriter){
 		nil, answer(429, "0", "overloaded", true), answer(503, "0", "broker_unreachable", true),
-		func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, // the connection breaks: net/http repeats what has a key
+		func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, // the connection breaks: net/http repeats what has a key where it was used before
 	}}
 	server := httptest.NewServer(w)
 	defer server.Close()
@@ -175,10 +178,13 @@ func TestABatchIsRepeatedWithItsKeyUntilItIsTaken(t *testing.T) {
 	if got, want := strings.Join(w.keys, " "), "k-1 k-2 k-2 k-2 k-2 k-3"; got != want {
 		t.Errorf("keys %s, want %s", got, want)
 	}
-	if done.Records != 3 || done.Retries != 2 || done.Batches != 3 || done.Bytes != 6 || waits != 2 {
+	if done.Retries != 2 && done.Retries != 3 {
+		t.Errorf("%d retries: two for the answers, and one at most for the connection", done.Retries)
+	}
+	if done.Records != 3 || done.Batches != 3 || done.Bytes != 6 || waits != int(done.Retries) {
 		t.Errorf("%+v, told %d waits", done, waits)
 	}
-	if asked != 3 {
+	if asked != 1+waits {
 		t.Errorf("the worker was asked for %d times: at the beginning and after each failure", asked)
 	}
 }

@@ -53,7 +53,7 @@ func Send(ctx context.Context, batches *Batches, c Config) (Progress, error) {
 	s := sender{Config: c, began: time.Now()}
 	for prepared := range prepare(ctx, batches) {
 		if prepared.err != nil {
-			return s.done, fmt.Errorf("record %d: %w", s.done.Records+1, prepared.err)
+			return s.done, unreadable(s.done.Records+1, prepared.err)
 		}
 		if err := s.pace(ctx); err != nil {
 			return s.done, err
@@ -63,6 +63,14 @@ func Send(ctx context.Context, batches *Batches, c Config) (Progress, error) {
 		}
 	}
 	return s.done, ctx.Err()
+}
+
+// unreadable tells where an input cannot be read on, and of one that was cut what is wrong with it.
+func unreadable(record int64, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("record %d: the input ends too early, it is not whole: %w", record, err)
+	}
+	return fmt.Errorf("record %d: %w", record, err)
 }
 
 type prepared struct {
