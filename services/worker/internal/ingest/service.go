@@ -238,7 +238,11 @@ func (t *taking) explain(err error) error {
 	}
 	out := *p
 	out.Detail = fmt.Sprintf("at record %d: %s; Kafka has at least %d of the records before it", t.count+1, p.Detail, accepted)
-	if out.Hint == "" {
+	switch {
+	case out.Hint != "":
+	case !out.Retryable && accepted == 0:
+		out.Hint = "mend the request and send it again"
+	default:
 		out.Hint = "send the whole request again with the same Idempotency-Key: the streams then drop the records that Kafka has already"
 	}
 	return &out
