@@ -27,7 +27,8 @@
 // digits that mean the float64. Text is read and written as in records and results (packages numtext and rowjson).
 //
 // Calendar units and the parts of a time follow the scope's zone (Zoned), UTC without one. Zones named in an expression
-// come from the scope (ZoneFinder).
+// come from the scope (ZoneFinder). When a date begins is package calendar's answer, as it is for windows; paths into
+// JSON are those of specs (package decode), so that a column and json_get write the same in one way.
 //
 // # Nulls, NaN and order
 //

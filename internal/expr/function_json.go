@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/decode"
 	"github.com/pondage/pondage/internal/sql"
 )
 
@@ -38,7 +39,7 @@ func checkJSONGet(result block.Type, write func(dst, value []byte) []byte) func(
 }
 
 // jsonLoop appends what write makes of the value at the path; a missing value and the JSON null are null.
-func jsonLoop(steps []jsonStep, write func(dst, value []byte) []byte) loop {
+func jsonLoop(steps decode.Path, write func(dst, value []byte) []byte) loop {
 	return func(c *call) {
 		for _, i := range c.sel {
 			value := jsonAt(c.args[0].bytes(i), steps)

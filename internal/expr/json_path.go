@@ -3,68 +3,28 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
+
+	"github.com/pondage/pondage/internal/decode"
 )
 
-// jsonStep is one step of a path: into the member of an object or the element of an array.
-type jsonStep struct {
-	key     string
-	index   int
-	element bool // index is used, else key
-}
-
-// parseJSONPath reads $, $.a.b, $.a[0], $['a b'].
-func parseJSONPath(path string) ([]jsonStep, error) {
-	rest, ok := strings.CutPrefix(path, "$")
-	if !ok {
-		return nil, fmt.Errorf("path %q does not begin with $", path)
+// parseJSONPath reads the paths that specs have, and $ alone for the whole document.
+func parseJSONPath(path string) (decode.Path, error) {
+	if path == "$" {
+		return nil, nil
 	}
-	var steps []jsonStep
-	for rest != "" {
-		var step jsonStep
-		switch {
-		case strings.HasPrefix(rest, "['"):
-			end := strings.Index(rest, "']")
-			if end < 0 {
-				return nil, fmt.Errorf("path %q: ['… is not closed", path)
-			}
-			step.key, rest = rest[2:end], rest[end+2:]
-		case rest[0] == '[':
-			end := strings.IndexByte(rest, ']')
-			n, err := strconv.ParseUint(rest[1:max(end, 1)], 10, 31)
-			if end < 0 || err != nil {
-				return nil, fmt.Errorf("path %q: an index is written [0]", path)
-			}
-			step.element, step.index, rest = true, int(n), rest[end+1:]
-		case rest[0] == '.':
-			end := strings.IndexAny(rest[1:], ".[")
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			step.key, rest = rest[1:1+end], rest[1+end:]
-			if step.key == "" {
-				return nil, fmt.Errorf("path %q has an empty step", path)
-			}
-		default:
-			return nil, fmt.Errorf("path %q: a step begins with . or [", path)
-		}
-		steps = append(steps, step)
-	}
-	return steps, nil
+	return decode.ParsePath(path)
 }
 
 // jsonAt returns the text of the value at the path, nil when there is none. doc is a valid JSON document.
-func jsonAt(doc []byte, steps []jsonStep) []byte {
+func jsonAt(doc []byte, steps decode.Path) []byte {
 	s := jsonScanner{doc: doc}
 	s.space()
 	for _, step := range steps {
 		var found bool
-		if step.element {
-			found = s.intoElement(step.index)
+		if step.IsIndex {
+			found = s.intoElement(step.Index)
 		} else {
-			found = s.intoMember(step.key)
+			found = s.intoMember(step.Name)
 		}
 		if !found {
 			return nil

@@ -5,7 +5,7 @@
 // the nearest known name, every fault is reported, numbers never pass through a float), the canonical JSON that the
 // metastore stores, and the way from a fault back to its place in the SQL statement that the user wrote.
 // It does not own: what a stream means. Types of expressions, windows, defaults and what this version supports are
-// package plan's; SQL text is package sql's.
+// package plan's; SQL text is package sql's; paths into a record are read by package decode, which follows them.
 //
 // There is one path in. JSON, YAML and SQL statements are first turned into a tree (tree.go); the tree is decoded by
 // the structs' `spec` tags (decode.go) and the result is validated (validate_*.go). So a key is the same word in all
