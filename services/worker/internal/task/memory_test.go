@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/worker/internal/memory"
 )
@@ -142,4 +143,48 @@ func TestI18_AShutSinkFillsTheNodeAndNoMore(t *testing.T) {
 			t.Errorf("%d bytes are in use after the end", n)
 		}
 	})
+}
+
+// TestI18_BrokersThatDoNotAnswerFillTheNodeAndNoMore: what credit would let a source send does not fit into the node.
+func TestI18_BrokersThatDoNotAnswerFillTheNodeAndNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 40_000 // of some 200 bytes
+		pool := memory.New(1 << 20)
+		s := newStage(t, scene{stream: edged, vgroups: 2, partitions: 1, pool: pool})
+		s.kafka.set(func(c *cluster) {
+			c.broken = func(string, ident.Partition, kafka.Message) error { return &kafka.Error{Code: kafka.CodeUnreachable} }
+		})
+		for i := range rows {
+			s.record(0, fmt.Sprintf("device%0150d", i%100), float64(i), i)
+		}
+		s.start()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		if used := pool.Used(); used > pool.Limit()+slack {
+			t.Errorf("%d bytes are in use", used)
+		}
+		s.kafka.set(func(c *cluster) { c.broken = nil })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.wantWell()
+		if n := len(s.results()); n != rows {
+			t.Errorf("%d of %d rows came out", n, rows)
+		}
+	})
+}
+
+func TestAChunkThatComesTooLateIsGivenBack(t *testing.T) {
+	t.Parallel()
+	released := 0
+	chunk := func() *kafka.Chunk { return kafka.NewChunk(kafka.ChunkSpec{Release: func() { released++ }}) }
+	in := newInbox()
+	p := in.port()
+	if !p.Offer(chunk()) || p.Offer(chunk()) {
+		t.Error("an inbox of two takes another one, or does not take the first")
+	}
+	in.end()
+	if p.Offer(chunk()) || released != 3 {
+		t.Errorf("%d of 3 chunks were given back", released)
+	}
 }

@@ -123,3 +123,27 @@ func TestT10_TheOnlyOneAwakeMovesTheWatermark(t *testing.T) {
 		s.wantWell()
 	})
 }
+
+// TestARowBehindASilenceIsJudgedByItsFloor: silence has closed a window; the source has been idle and does not know.
+func TestARowBehindASilenceIsJudgedByItsFloor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, scene{stream: count10s, vgroups: 3, partitions: 1})
+		s.start()
+		s.record(0, "a", 1, 0)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		closed := []string{row("a", 0, 1)}
+		wantLines(t, "results after the silence", s.results(), closed)
+		s.record(0, "a", 5, 0)   // of the window that is closed
+		s.record(0, "a", 500, 0) // far ahead
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if c := s.counters(); c != (Counters{Counted: 2, Late: 1}) {
+			t.Errorf("counters %+v", c)
+		}
+		wantLines(t, "results", s.results(), closed)
+		wantLines(t, "set aside", s.aside.sorted(), []string{"late readings/0@1"})
+		s.wantWell()
+	})
+}
