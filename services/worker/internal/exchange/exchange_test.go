@@ -12,221 +12,234 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 )
 
-// network carries calls between the exchanges of a test; a node that is cut off is not reached.
-type network struct {
-	mu  sync.Mutex
-	at  map[string]*Exchange // by address
-	cut map[string]bool
-}
+const stream = ident.StreamID(1)
 
-var errCut = errors.New("connection refused")
-
-func (n *network) to(address string) (*Exchange, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.cut[address] || n.at[address] == nil {
-		return nil, errCut
+func task(text string) ident.Task {
+	t, err := ident.ParseTask(text)
+	if err != nil {
+		panic(err)
 	}
-	return n.at[address], nil
+	return t
 }
 
-func (n *network) setCut(address string, cut bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.cut[address] = cut
+func place(node string) ident.Place {
+	return ident.Place{Node: ident.NodeID(node), Instance: ident.Instance{Counter: 1}}
 }
 
-func (n *network) Credits(_ context.Context, address string, m dispatch.CreditMessage) error {
-	x, err := n.to(address)
-	if err == nil {
-		x.Take(m)
+var errLost = errors.New("connection reset")
+
+// mesh is a network between nodes: each message takes a millisecond, may be lost by the test's rule, or hang.
+type mesh struct {
+	mu    sync.Mutex
+	nodes map[string]*Exchange // by address, "http://" and the node's name
+	lose  func(n int) bool     // of the n-th message; nil: none
+	sent  int
+	hang  bool
+}
+
+func (m *mesh) way(ctx context.Context, address string) (*Exchange, error) {
+	m.mu.Lock()
+	m.sent++
+	x, lost, hang := m.nodes[address], m.lose != nil && m.lose(m.sent), m.hang
+	m.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
-	return err
+	time.Sleep(time.Millisecond)
+	if x == nil || lost {
+		return nil, errLost
+	}
+	return x, nil
 }
 
-func (n *network) Check(ctx context.Context, address string, c dispatch.Check) (dispatch.CheckAnswer, error) {
-	x, err := n.to(address)
+func (m *mesh) set(change func(*mesh)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
+// Credits implements Peers.
+func (m *mesh) Credits(ctx context.Context, address string, c dispatch.CreditMessage) error {
+	x, err := m.way(ctx, address)
+	if err != nil {
+		return err
+	}
+	x.Take(c)
+	return nil
+}
+
+// Check implements Peers.
+func (m *mesh) Check(ctx context.Context, address string, c dispatch.Check) (dispatch.CheckAnswer, error) {
+	x, err := m.way(ctx, address)
 	if err != nil {
 		return dispatch.CheckAnswer{}, err
 	}
 	return x.Check(ctx, c)
 }
 
-// The two tasks of the tests: up runs on node a, down on node b.
-var (
-	up     = ident.Task{Level: ident.LevelSource}
-	down   = ident.Task{Level: ident.LevelAgg, VGroup: 1}
-	placeA = ident.Place{Node: "a", Instance: ident.Instance{Counter: 1, Random: 1}}
-	placeB = ident.Place{Node: "b", Instance: ident.Instance{Counter: 1, Random: 2}}
-)
-
-const (
-	stream ident.StreamID = 7
-	stage  ident.Stage    = 3
-)
-
-func check(stage ident.Stage) dispatch.Check {
-	return dispatch.Check{Stream: stream, Stage: stage, From: placeA, To: placeB, Pairs: []dispatch.Pair{{Upstream: up, Downstream: down}}}
+// node is an exchange of the mesh, and what happened at it.
+type node struct {
+	*Exchange
+	mu     sync.Mutex
+	asked  int // for orders
+	gotten []dispatch.Credited
 }
 
-func channel() dispatch.Channel {
-	return dispatch.Channel{Stream: stream, Stage: stage, Upstream: up, Task: down}
-}
-
-// pair is the exchanges of two nodes that know each other, running until the test ends.
-func pair(t *testing.T) (a, b *Exchange, n *network, asked *int) {
+func (m *mesh) node(t *testing.T, name string) *node {
 	t.Helper()
-	n = &network{at: map[string]*Exchange{}, cut: map[string]bool{}}
-	asked = new(int) // by b, under its lock
-	a, b = New(placeA, n, func() {}), New(placeB, n, func() { *asked++ })
-	n.at["http://a"], n.at["http://b"] = a, b
-	ctx, cancel := context.WithCancel(context.Background())
-	var loops sync.WaitGroup
-	for _, x := range []*Exchange{a, b} {
-		x.Locate(placeA.Node, "http://a")
-		x.Locate(placeB.Node, "http://b")
-		loops.Go(func() { x.Run(ctx) })
-	}
-	t.Cleanup(func() { cancel(); loops.Wait() })
-	return a, b, n, asked
-}
-
-// await begins a handshake; the channel brings its end.
-func await(ctx context.Context, x *Exchange, c dispatch.Check, silent func(*dispatch.SilentRound)) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- x.Await(ctx, c, silent) }()
-	return done
-}
-
-func TestHandshakeWaitsForTheReceiver(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a, b, _, asked := pair(t)
-		done := await(t.Context(), a, check(stage), func(*dispatch.SilentRound) {})
-		time.Sleep(time.Second)
-		if b.mu.Lock(); *asked != 1 {
-			t.Errorf("node b asked %d times for the orders of a stage it does not know, want once", *asked)
-		}
-		b.mu.Unlock()
-		b.StageKnown(stream, stage, []ident.Task{down})
-		time.Sleep(2 * dispatch.HandshakePoll) // longer than one call may wait
-		select {
-		case err := <-done:
-			t.Fatalf("the handshake ended before the receiver was ready: %v", err)
-		default:
-		}
-		b.TaskReady(stream, stage, down)
-		before := time.Now()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if waited := time.Since(before); waited > dispatch.HandshakePause+dispatch.CreditEvery {
-			t.Errorf("heard of it %v later", waited)
-		}
+	n := &node{}
+	n.Exchange = New(place(name), m, func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.asked++
 	})
-}
-
-func TestHandshakeOfAnOlderStageEndsIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a, b, _, _ := pair(t)
-		b.StageKnown(stream, stage+1, []ident.Task{down})
-		var reset *ErrReset
-		if err := a.Await(t.Context(), check(stage), func(*dispatch.SilentRound) {}); !errors.As(err, &reset) || reset.Reset.Reason != dispatch.ReasonNewStage {
-			t.Fatalf("ended with %v, want a reset for a newer stage", err)
-		}
-	})
-}
-
-// TestSilentPeerIsSaidAndComesBack: a node that is not reached is reported, asked again without end, and taken back.
-func TestSilentPeerIsSaidAndComesBack(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a, b, n, _ := pair(t)
-		b.StageKnown(stream, stage, []ident.Task{down})
-		b.TaskReady(stream, stage, down)
-		n.setCut("http://b", true)
-		var rounds, backs int
-		done := await(t.Context(), a, check(stage), func(s *dispatch.SilentRound) {
-			if s == nil {
-				backs++
-			} else {
-				rounds++
-			}
-		})
-		time.Sleep(time.Minute)
-		n.setCut("http://b", false)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if rounds < dispatch.HandshakeRounds || backs != 1 {
-			t.Errorf("%d silent rounds and %d returns were said, want at least %d and 1", rounds, backs, dispatch.HandshakeRounds)
-		}
-	})
-}
-
-func TestHandshakeEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		a, b, _, _ := pair(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := await(ctx, a, check(stage), func(*dispatch.SilentRound) {})
-		synctest.Wait()
+	m.set(func(m *mesh) { m.nodes["http://"+name] = n.Exchange })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.Run(ctx)
+	}()
+	t.Cleanup(func() {
 		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if len(b.calls) != 0 {
-			t.Errorf("%d calls are kept whose asker has hung up", len(b.calls))
-		}
+		<-ended
+	})
+	return n
+}
+
+func newMesh() *mesh { return &mesh{nodes: map[string]*Exchange{}} }
+
+// sender registers a sending task that gathers what it is told.
+func (n *node) sender(stage ident.Stage, up string) {
+	n.AddSender(dispatch.Self{Stream: stream, Stage: stage, Task: task(up), Place: n.place}, func(c dispatch.Credited) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.gotten = append(n.gotten, c)
 	})
 }
 
-// TestConsumedReachesTheSender, also when the message before it was lost.
-func TestConsumedReachesTheSender(t *testing.T) {
+// take returns what the sender was told since the last look.
+func (n *node) take() []dispatch.Credited {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := n.gotten
+	n.gotten = nil
+	return out
+}
+
+func channel(up, down string) dispatch.Channel {
+	return dispatch.Channel{Stream: stream, Stage: 1, Upstream: task(up), Task: task(down)}
+}
+
+func TestASenderHearsWhatWasConsumedHoweverMuchIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a, b, n, _ := pair(t)
-		var mu sync.Mutex
-		var consumed ident.MsgID
-		var from ident.Place
-		a.AddSender(dispatch.Self{Stream: stream, Stage: stage, Task: up, Place: placeA}, func(c dispatch.Credited) {
-			mu.Lock()
-			defer mu.Unlock()
-			consumed, from = c.Entry.Consumed, c.From
-		})
-		heard := func(want ident.MsgID) {
-			t.Helper()
-			mu.Lock()
-			defer mu.Unlock()
-			if consumed != want || from != placeB {
-				t.Errorf("the sender heard of message %d from %s, want %d from %s", consumed, from, want, placeB)
-			}
+		m := newMesh()
+		m.lose = func(n int) bool { return n%3 != 0 } // two of three
+		a, b := m.node(t, "a"), m.node(t, "b")
+		b.Locate("a", "http://a")
+		a.sender(1, "source-0")
+		b.OpenChannel(channel("source-0", "agg-1"), "a")
+		for id := ident.MsgID(1); id <= 50; id++ {
+			b.Consumed(channel("source-0", "agg-1"), id)
+			time.Sleep(70 * time.Millisecond)
 		}
-		b.OpenChannel(channel(), placeA.Node)
-		b.Consumed(channel(), 5)
-		time.Sleep(2 * dispatch.CreditEvery)
-		heard(5)
-		n.setCut("http://a", true)
-		b.Consumed(channel(), 9)
-		time.Sleep(2 * dispatch.CreditEvery)
-		n.setCut("http://a", false)
-		time.Sleep(2 * dispatch.CreditEvery)
-		heard(9)
-		a.Close(stream, stage)
-		b.Consumed(channel(), 11)
-		time.Sleep(2 * dispatch.CreditEvery)
-		heard(9) // the sender is gone
+		time.Sleep(2 * dispatch.CreditRestate)
+		last := ident.MsgID(0)
+		for _, c := range a.take() {
+			if c.Entry.Consumed < last || c.From != place("b") || c.Entry.Task != task("agg-1") {
+				t.Errorf("told %+v after %d", c, last)
+			}
+			last = c.Entry.Consumed
+		}
+		if last != 50 {
+			t.Errorf("told of %d messages, 50 are consumed", last)
+		}
 	})
 }
 
-// TestCreditsForAnotherNodeAreVoid: a node that took over an address gets what was meant for the one before.
-func TestCreditsForAnotherNodeAreVoid(t *testing.T) {
+// TestAReceiverThatWaitsForItsSinkIsHeard: its task consumes nothing and says nothing; the node speaks for it.
+func TestAReceiverThatWaitsForItsSinkIsHeard(t *testing.T) {
 	t.Parallel()
-	x := New(placeA, &network{}, func() {})
-	x.AddSender(dispatch.Self{Stream: stream, Stage: stage, Task: up, Place: placeA}, func(dispatch.Credited) { t.Error("taken") })
-	x.Take(dispatch.CreditMessage{From: placeB, To: "other", Entries: []dispatch.CreditEntry{{Stream: stream, Stage: stage, Upstream: up, Task: down}}})
+	synctest.Test(t, func(t *testing.T) {
+		m := newMesh()
+		a, b := m.node(t, "a"), m.node(t, "b")
+		b.Locate("a", "http://a")
+		a.sender(1, "source-0")
+		b.OpenChannel(channel("source-0", "agg-1"), "a")
+		time.Sleep(dispatch.CreditSilence)
+		a.take()
+		for range 5 {
+			time.Sleep(dispatch.CreditSilence)
+			if n := len(a.take()); n < 2 {
+				t.Errorf("heard %d times within the time of silence", n)
+			}
+		}
+		b.Close(stream, 1)
+		a.take()
+		time.Sleep(2 * dispatch.CreditSilence)
+		if got := a.take(); len(got) != 0 {
+			t.Errorf("heard after the end: %+v", got)
+		}
+	})
+}
+
+func TestWhatIsSaidIsForItsStageOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMesh()
+		a := m.node(t, "a")
+		a.Locate("a", "http://nowhere") // a node's own tasks need no network
+		a.sender(2, "source-0")
+		a.OpenChannel(channel("source-0", "agg-1"), "a")
+		a.OpenChannel(dispatch.Channel{Stream: stream, Stage: 2, Upstream: task("source-0"), Task: task("agg-1")}, "a")
+		time.Sleep(dispatch.CreditRestate)
+		got := a.take()
+		if len(got) == 0 {
+			t.Fatal("nothing was heard")
+		}
+		for _, c := range got {
+			if c.Entry.Stage != 2 {
+				t.Errorf("told of stage %d", c.Entry.Stage)
+			}
+		}
+		a.Close(stream, 2)
+		time.Sleep(dispatch.CreditRestate)
+		a.take()
+		time.Sleep(dispatch.CreditSilence)
+		if got := a.take(); len(got) != 0 {
+			t.Errorf("a sender that has ended is told %+v", got)
+		}
+	})
+}
+
+func TestHeldAndNoticesReachTheSender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMesh()
+		a, b := m.node(t, "a"), m.node(t, "b")
+		b.Locate("a", "http://a")
+		a.sender(1, "source-0")
+		ch := channel("source-0", "agg-1")
+		b.OpenChannel(ch, "a")
+		last := func() dispatch.NoticeKind {
+			time.Sleep(dispatch.CreditRestate)
+			got := a.take()
+			return got[len(got)-1].Entry.Notice
+		}
+		b.HeldBack(ch)
+		if n := last(); n != dispatch.NoticeHeld {
+			t.Errorf("held: told %q", n)
+		}
+		b.Released(ch)
+		if n := last(); n != dispatch.NoticeNone {
+			t.Errorf("released: told %q", n)
+		}
+		b.Close(stream, 1)
+		b.Notice(dispatch.Notice{To: "a", Entry: dispatch.CreditEntry{Stream: stream, Stage: 1, Upstream: task("source-0"), Task: task("agg-1"), Notice: dispatch.NoticeNoSuchTask}})
+		if n := last(); n != dispatch.NoticeNoSuchTask {
+			t.Errorf("no such task: told %q", n)
+		}
+	})
 }

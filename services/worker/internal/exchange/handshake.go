@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/pondage/pondage/internal/dispatch"
@@ -81,8 +82,11 @@ func (e *ErrReset) Error() string { return e.Reset.String() }
 // Errors: *ErrReset, or the context's.
 func (x *Exchange) Await(ctx context.Context, c dispatch.Check, silent func(*dispatch.SilentRound)) error {
 	h := dispatch.NewHandshake(c)
-	answers, done := make(chan dispatch.HandshakeEvent), make(chan struct{})
-	defer close(done)
+	ctx, cancel := context.WithCancel(ctx)
+	var calls sync.WaitGroup // one, and those that the core has given up
+	defer calls.Wait()
+	defer cancel()
+	answers := make(chan dispatch.HandshakeEvent)
 	tick := time.NewTicker(handshakeTick)
 	defer tick.Stop()
 	var e dispatch.HandshakeEvent = dispatch.CheckTick{Now: x.mono()}
@@ -90,12 +94,12 @@ func (x *Exchange) Await(ctx context.Context, c dispatch.Check, silent func(*dis
 		for _, f := range h.Step(e) {
 			switch f := f.(type) {
 			case dispatch.Call:
-				go func() {
+				calls.Go(func() {
 					select {
 					case answers <- x.call(ctx, f.Check):
-					case <-done:
+					case <-ctx.Done():
 					}
-				}()
+				})
 			case dispatch.Ready:
 				return nil
 			case dispatch.NeedReset:
