@@ -57,6 +57,7 @@ func TestAHandshakeWaitsForAPeerThatIsLate(t *testing.T) {
 		a.Locate("b", "http://b")
 		w := a.await(t.Context(), check(3))
 		time.Sleep(4 * time.Second) // b's orders are on their way
+		synctest.Wait()
 		if b.asked != 1 {
 			t.Errorf("b asked for its orders %d times", b.asked)
 		}
