@@ -310,8 +310,8 @@ func TestWhatKafkaRefusesIsNamed(t *testing.T) {
 		t.Errorf("%s: %s", p.Code, p.Detail)
 	}
 	_, err = s.Take(t.Context(), Request{Source: "readings", Body: io.MultiReader(strings.NewReader("{}\n"), bytes.NewReader(make([]byte, maxRecord+1)))})
-	if p := asProblem(t, err); p.Code != problem.CodeRecordTooLarge || !strings.Contains(p.Detail, "record 2") {
-		t.Errorf("%s: %s", p.Code, p.Detail)
+	if p := asProblem(t, err); p.Code != problem.CodeRecordTooLarge || !strings.Contains(p.Detail, "record 2") || !strings.HasPrefix(p.Hint, "Raise max.message.bytes") {
+		t.Errorf("%s: %s; %s", p.Code, p.Detail, p.Hint)
 	}
 	_, err = s.Take(t.Context(), Request{Source: "nosuch", Body: strings.NewReader("{}\n")})
 	if p := asProblem(t, err); p.Code != problem.CodeSourceUnknown {
@@ -385,8 +385,8 @@ func TestKafkaThatDoesNotAnswerIsSaid(t *testing.T) {
 	hub := newHub(t, []string{"127.0.0.1:1"})
 	s := New(newSource(t, "readings", "device"), hub)
 	_, err := s.Take(t.Context(), Request{Source: "readings", Body: strings.NewReader("{}\n")})
-	if p := asProblem(t, err); p.Code != problem.CodeBrokerUnreachable || p.RetryAfter == 0 {
-		t.Errorf("%s after %s: %s", p.Code, p.RetryAfter, p.Detail)
+	if p := asProblem(t, err); p.Code != problem.CodeBrokerUnreachable || p.RetryAfter == 0 || !strings.Contains(p.Hint, "kafka.brokers") || !strings.Contains(p.Hint, "same Idempotency-Key") {
+		t.Errorf("%s after %s: %s; %s", p.Code, p.RetryAfter, p.Detail, p.Hint)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -238,14 +239,19 @@ func (t *taking) explain(err error) error {
 	}
 	out := *p
 	out.Detail = fmt.Sprintf("at record %d: %s; Kafka has at least %d of the records before it", t.count+1, p.Detail, accepted)
-	switch {
-	case out.Hint != "":
-	case !out.Retryable && accepted == 0:
-		out.Hint = "mend the request and send it again"
-	default:
-		out.Hint = "send the whole request again with the same Idempotency-Key: the streams then drop the records that Kafka has already"
+	if out.Hint == "" {
+		out.Hint = sendAgain(out.Code, accepted)
 	}
 	return &out
+}
+
+// sendAgain is what to do about a code, and how to repeat a request of which Kafka has, or may have, a part.
+func sendAgain(code problem.Code, accepted int64) string {
+	entry, _ := problem.Lookup(code)
+	if accepted == 0 && !entry.Retryable {
+		return entry.Remedy
+	}
+	return strings.TrimSpace(entry.Remedy + " Send the whole request again with the same Idempotency-Key: the streams then drop the records that Kafka has already.")
 }
 
 // kafkaProblem gives an error of Kafka its form for the client; any other is returned as it is.
