@@ -268,7 +268,11 @@ func kafkaProblem(err error) error {
 	if k.Detail != "" {
 		detail = k.Detail
 	}
-	p := problem.Wrap(err, code, "topic %s: %s", k.Topic, detail)
+	where := "Kafka"
+	if k.Topic != "" {
+		where = "topic " + k.Topic
+	}
+	p := problem.Wrap(err, code, "%s: %s", where, detail)
 	if entry, ok := problem.Lookup(code); ok && entry.Retryable {
 		p.RetryAfter = retryAfter
 	}
