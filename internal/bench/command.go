@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -42,7 +43,11 @@ never the broker's.`,
 func queryCommand(q Query) *cobra.Command {
 	c := Case{Query: q}
 	cmd := &cobra.Command{
-		Use: q.Name, Args: cobra.NoArgs,
+		Use: q.Name,
+		// What is wrong with the flags is wrong usage, like an argument too many.
+		Args: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(cobra.NoArgs(cmd, args), c.validate())
+		},
 		Short: "Windows of " + q.Size.String() + ", one every " + q.Step.String(),
 	}
 	f := cmd.Flags()
@@ -59,9 +64,6 @@ func queryCommand(q Query) *cobra.Command {
 	f.StringVar(&c.CPUProfile, "cpuprofile", "", "write a CPU profile of the measured process to this `file`")
 	f.StringVar(&c.MemProfile, "memprofile", "", "write an allocation profile of the measured process to this `file`")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := c.validate(); err != nil {
-			return err
-		}
 		self, err := thisCommand(strings.Fields(cmd.Parent().CommandPath())[1:])
 		if err != nil {
 			return err
