@@ -27,6 +27,7 @@ import (
 
 // cluster is a running Pondage as its users see it.
 type cluster struct {
+	id       string // names begin with it: clusters may share a Kafka
 	url, dsn string
 	api      *client.Client // shows the token
 	brokers  []string
@@ -42,8 +43,8 @@ var clusters atomic.Int64
 func clusterName() string { return fmt.Sprintf("e2e%d", clusters.Add(1)) }
 
 // newCluster connects to what runs there.
-func newCluster(api config.Client, dsn string, brokers []string) (*cluster, error) {
-	c := &cluster{url: api.API, dsn: dsn, brokers: brokers}
+func newCluster(id string, api config.Client, dsn string, brokers []string) (*cluster, error) {
+	c := &cluster{id: id, url: api.API, dsn: dsn, brokers: brokers}
 	var err error
 	if c.api, err = client.New(api); err != nil {
 		return nil, err
@@ -66,14 +67,15 @@ var inProcess = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	id := clusterName()
 	s, err := scratch.Start(context.Background(), "e2e", func(cfg *config.Dev) {
-		cfg.Cluster, cfg.Kafka.Brokers = clusterName(), brokers
+		cfg.Cluster, cfg.Kafka.Brokers = id, brokers
 	})
 	if err != nil {
 		return nil, err
 	}
 	whenDone(s.Stop)
-	c, err := newCluster(config.Client{API: s.URL()}, s.DSN(), s.Brokers())
+	c, err := newCluster(id, config.Client{API: s.URL()}, s.DSN(), s.Brokers())
 	if err == nil {
 		whenDone(c.close)
 	}
@@ -91,8 +93,8 @@ func shared(t testing.TB) *cluster {
 	return c
 }
 
-// name makes a name that no other case of the cluster has.
-func (c *cluster) name(base string) string { return fmt.Sprintf("%s_%d", base, c.names.Add(1)) }
+// name makes a name that no other case has.
+func (c *cluster) name(base string) string { return fmt.Sprintf("%s_%s_%d", c.id, base, c.names.Add(1)) }
 
 // answer is what the API says.
 type answer struct {

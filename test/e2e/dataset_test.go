@@ -43,7 +43,7 @@ var files = map[string]string{
 // dataset loads an example's records into a topic with so many partitions.
 func (c *cluster) dataset(t testing.TB, example string, partitions int) *dataset {
 	t.Helper()
-	key := fmt.Sprintf("%s_p%d", strings.ReplaceAll(example, "-", "_"), partitions)
+	key := fmt.Sprintf("%s_%s_p%d", c.id, strings.ReplaceAll(example, "-", "_"), partitions)
 	loaded, _ := c.datasets.LoadOrStore(key, &dataset{})
 	d := loaded.(*dataset)
 	d.once.Do(func() { c.load(t, d, example, key, partitions) })
@@ -60,7 +60,7 @@ func (c *cluster) load(t testing.TB, d *dataset, example, topic string, partitio
 	var any string
 	for _, doc := range documents(t, examples+example+"/source.yaml") {
 		original := doc["name"].(string)
-		any = fmt.Sprintf("%s_p%d", original, partitions)
+		any = fmt.Sprintf("%s_%s_p%d", c.id, original, partitions)
 		doc["name"], doc["kafka"] = any, object{"topic": topic}
 		c.must(t, http.MethodPost, "/v1/sources", doc)
 		sources[original] = any

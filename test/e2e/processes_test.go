@@ -134,7 +134,7 @@ func processes(t *testing.T) *apart {
 		p.start(t)
 	}
 	var err error
-	if a.cluster, err = newCluster(config.Client{API: url, Token: token}, a.postgres.DSN(), brokers); err != nil {
+	if a.cluster, err = newCluster(name, config.Client{API: url, Token: token}, a.postgres.DSN(), brokers); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = a.cluster.close() })
