@@ -70,8 +70,8 @@ func (p *process) stop() {
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	p.cmd.Cancel() // an error says that it has ended
-	p.wait()       // how it ended does not matter any more
+	_ = p.cmd.Cancel() // an error says that it has ended
+	_ = p.wait()       // how it ended does not matter any more
 }
 
 // broker is the embedded broker, in a process of its own.
@@ -94,8 +94,8 @@ func startBroker(ctx context.Context, c command, dir string, log io.Writer) (*br
 }
 
 func (b *broker) stop() {
-	b.cmd.Cancel() // an error says that it has ended
-	b.cmd.Wait()   // how it ended does not matter any more
+	_ = b.cmd.Cancel() // an error says that it has ended
+	_ = b.cmd.Wait()   // how it ended does not matter any more
 }
 
 const (

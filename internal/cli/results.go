@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -74,7 +75,7 @@ func (a *app) writeRows(f render.Format, body io.Reader) error {
 	lines := decode.NewLines(body)
 	for {
 		line, err := lines.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return w.end()
 		}
 		if err != nil {

@@ -191,7 +191,7 @@ func (d *demo) compute() ([]*batch.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer packed.Close()
+	defer func() { _ = packed.Close() }() // read only
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err

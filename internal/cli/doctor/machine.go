@@ -33,7 +33,7 @@ func disk(_ context.Context, s *state) []Check {
 	if err := syscall.Statfs(dir, &fs); err != nil {
 		return append(out, bad(Skipped, "disk", "space", err.Error(), ""))
 	}
-	free := int64(fs.Bavail) * int64(fs.Bsize)
+	free := int64(fs.Bavail) * fs.Bsize
 	detail := fmt.Sprintf("%.1f GiB are free at %s", float64(free)/(1<<30), dir)
 	switch {
 	case free < noBytes:
