@@ -13,7 +13,7 @@ func (p *Pool) Measure(provider metric.MeterProvider) error {
 	m := provider.Meter("github.com/pondage/pondage/services/worker/internal/memory")
 	used, errU := m.Int64ObservableGauge("pondage.memory.used", metric.WithUnit("By"),
 		metric.WithDescription("Bytes of worker.memory in use: chunks, blocks on their way, held blocks, results that wait."))
-	limit, errL := m.Int64ObservableGauge("pondage.memory.limit", metric.WithUnit("By"), metric.WithDescription("Size of that pool."))
+	limit, errL := m.Int64ObservableGauge("pondage.memory.limit", metric.WithUnit("By"), metric.WithDescription("What worker.memory allows to be in use."))
 	if err := errors.Join(errU, errL); err != nil {
 		return fmt.Errorf("memory metrics: %w", err)
 	}

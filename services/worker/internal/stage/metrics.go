@@ -29,7 +29,7 @@ func NewMetrics(p metric.MeterProvider) (*Metrics, error) {
 	out := Metrics{meter: m}
 	var errs [7]error
 	out.starts, errs[0] = m.Int64Counter("pondage.stage.starts", metric.WithUnit("{stage}"), metric.WithDescription("Stages that were brought up on this node, by outcome: started, failed, reset."))
-	out.tasks, errs[1] = m.Int64ObservableGauge("pondage.task.count", metric.WithUnit("{task}"), metric.WithDescription("Tasks on this node, by state."))
+	out.tasks, errs[1] = m.Int64ObservableGauge("pondage.task.live", metric.WithUnit("{task}"), metric.WithDescription("Tasks on this node, by state."))
 	out.lag, errs[2] = m.Int64ObservableGauge("pondage.source.lag", metric.WithUnit("{record}"), metric.WithDescription("Records of the source that are not processed yet, as the brokers last told."))
 	out.queue, errs[3] = m.Int64ObservableGauge("pondage.task.queue", metric.WithUnit("By"), metric.WithDescription("What a task holds of the node's memory: blocks on their way, held blocks, results that wait."))
 	out.windows, errs[4] = m.Int64ObservableGauge("pondage.window.open", metric.WithUnit("{pane}"), metric.WithDescription("(group, pane) pairs of open windows."))

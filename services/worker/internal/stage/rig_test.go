@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/pondage/pondage/internal/api/common"
@@ -89,12 +90,13 @@ type member struct {
 	*Engine
 	t       *testing.T
 	changed chan struct{}
+	reader  *sdkmetric.ManualReader
 }
 
 // join adds a node; its connections are those of the hub.
 func (c *cluster) join(name string, h *connect.Hub) *member {
 	c.t.Helper()
-	m := &member{t: c.t, changed: make(chan struct{}, 1)}
+	m := &member{t: c.t, changed: make(chan struct{}, 1), reader: sdkmetric.NewManualReader()}
 	p := ident.Place{Node: ident.NodeID(name), Instance: ident.Instance{Counter: 1}}
 	x := exchange.New(p, c, func() {})
 	c.mu.Lock()
@@ -110,7 +112,7 @@ func (c *cluster) join(name string, h *connect.Hub) *member {
 		cancel()
 		<-ended
 	})
-	meter := noop.NewMeterProvider()
+	meter := sdkmetric.NewMeterProvider(sdkmetric.WithReader(m.reader))
 	metrics, errM := NewMetrics(meter)
 	tasks, errT := shells.NewMetrics(meter)
 	sinks, errS := sink.NewMetrics(meter)
@@ -136,6 +138,35 @@ func (m *member) begin(o common.Order) *Run {
 	}).(*Run)
 	m.t.Cleanup(r.End)
 	return r
+}
+
+// metrics adds up what each instrument has over all its attributes.
+func (m *member) metrics() map[string]float64 {
+	m.t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := m.reader.Collect(m.t.Context(), &all); err != nil {
+		m.t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, scope := range all.ScopeMetrics {
+		for _, x := range scope.Metrics {
+			switch data := x.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					out[x.Name] += float64(p.Value)
+				}
+			case metricdata.Gauge[int64]:
+				for _, p := range data.DataPoints {
+					out[x.Name] += float64(p.Value)
+				}
+			case metricdata.Gauge[float64]:
+				for _, p := range data.DataPoints {
+					out[x.Name] += p.Value
+				}
+			}
+		}
+	}
+	return out
 }
 
 // patience is how long a test waits for what must come.

@@ -50,6 +50,16 @@ func TestSourcesWaitForTheirReceiversOnALateNode(t *testing.T) {
 	c.record(o, 0, 11)
 	c.record(o, 1, 3, 11)
 	b.results(c.plan(o), o.StreamID).await(row("00:00", 3))
+	b.await("the watermark is measured", func() bool { return b.metrics()["pondage.task.watermark.lag"] > 1e9 }) // event times are of 1970
+	sent, got := a.metrics(), b.metrics()
+	for name, want := range map[string]float64{"pondage.source.records": 5, "pondage.task.live": float64(len(ra.Reports())), "pondage.stage.starts": 1} {
+		if sent[name] != want {
+			t.Errorf("%s is %g at the sources, want %g", name, sent[name], want)
+		}
+	}
+	if got["pondage.result.rows"] != 1 || got["pondage.edge.received.blocks"] < sent["pondage.edge.sent.blocks"] {
+		t.Errorf("metrics of the receivers: %v", got)
+	}
 }
 
 func TestAnOrderThatComesBeforeTheTasksIsObeyed(t *testing.T) {

@@ -24,22 +24,23 @@ type Metrics struct {
 func NewMetrics(p metric.MeterProvider) (*Metrics, error) {
 	m := p.Meter("github.com/pondage/pondage/services/worker/internal/task")
 	var out Metrics
-	var errs []error
-	count := func(into *metric.Int64Counter, name, unit, description string) {
-		c, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
-		*into = c
-		errs = append(errs, err)
-	}
-	count(&out.records, "pondage.source.records", "{record}", "Records that source tasks have processed, by what became of them: counted, filtered, no_window, late, dead_lettered.")
-	count(&out.bytes, "pondage.source.bytes", "By", "Bytes of record batches that source tasks have processed, as fetched.")
-	count(&out.flushes, "pondage.source.flushes", "{flush}", "Flushes of pre-aggregated or projected rows.")
-	count(&out.sent, "pondage.edge.sent.blocks", "{block}", "Blocks of rows that the brokers have acknowledged.")
-	count(&out.sentBytes, "pondage.edge.sent.bytes", "By", "Bytes of these blocks.")
-	count(&out.received, "pondage.edge.received.blocks", "{block}", "Messages that receiving tasks have read from their edge partition.")
-	count(&out.passed, "pondage.edge.received.bytes", "By", "Bytes of these messages.")
-	count(&out.rows, "pondage.result.rows", "{row}", "Result rows handed to the outputs.")
-	count(&out.ended, "pondage.task.ended", "{task}", "Tasks that have ended by themselves, by outcome: finished, failed, reset, superseded.")
-	if err := errors.Join(errs...); err != nil {
+	var errs [9]error
+	out.records, errs[0] = m.Int64Counter("pondage.source.records", metric.WithUnit("{record}"),
+		metric.WithDescription("Records that source tasks have processed, by what became of them: counted, filtered, no_window, late, dead_lettered."))
+	out.bytes, errs[1] = m.Int64Counter("pondage.source.fetched", metric.WithUnit("By"),
+		metric.WithDescription("Record batches that source tasks have processed, as fetched."))
+	out.flushes, errs[2] = m.Int64Counter("pondage.source.flushes", metric.WithUnit("{flush}"),
+		metric.WithDescription("Flushes of pre-aggregated or projected rows."))
+	out.sent, errs[3] = m.Int64Counter("pondage.edge.sent.blocks", metric.WithUnit("{block}"),
+		metric.WithDescription("Blocks of rows that the brokers have acknowledged."))
+	out.sentBytes, errs[4] = m.Int64Counter("pondage.edge.sent", metric.WithUnit("By"), metric.WithDescription("Blocks of rows that the brokers have acknowledged, in bytes of their values."))
+	out.received, errs[5] = m.Int64Counter("pondage.edge.received.blocks", metric.WithUnit("{block}"),
+		metric.WithDescription("Messages that receiving tasks have read from their edge partition."))
+	out.passed, errs[6] = m.Int64Counter("pondage.edge.received", metric.WithUnit("By"), metric.WithDescription("Messages that receiving tasks have read, in bytes of their values."))
+	out.rows, errs[7] = m.Int64Counter("pondage.result.rows", metric.WithUnit("{row}"), metric.WithDescription("Result rows handed to the outputs."))
+	out.ended, errs[8] = m.Int64Counter("pondage.task.ended", metric.WithUnit("{task}"),
+		metric.WithDescription("Tasks that have ended by themselves, by outcome: finished, failed, reset, superseded."))
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("task metrics: %w", err)
 	}
 	return &out, nil
