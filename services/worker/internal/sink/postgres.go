@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -39,8 +40,14 @@ func (o *postgres) open(ctx context.Context) error {
 	return o.fence.Raise(ctx, o.db)
 }
 
+// writeWithin bounds one attempt of a write: far above what a database that lives takes for it, so that a server that
+// hangs or a connection that is half open shows as a problem and is tried again (trap T33).
+const writeWithin = time.Minute
+
 // write gives the batches' memory back when they are committed.
 func (o *postgres) write(ctx context.Context, batches []*block.Batch) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
 	if err := o.upsert(ctx, batches); err != nil {
 		return err
 	}

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/ident"
 )
 
 func TestT40_NoWakeUpIsLost(t *testing.T) {
@@ -31,5 +34,19 @@ func TestT40_NoWakeUpIsLost(t *testing.T) {
 				t.Fatalf("%d values too many", len(rest))
 			}
 		})
+	}
+}
+
+func TestOfCreditsOnlyTheNewestOfADestinationIsKept(t *testing.T) {
+	t.Parallel()
+	m := newCredits()
+	task := func(vg ident.VGroup) ident.Task { return ident.Task{Level: ident.LevelAgg, VGroup: vg} }
+	for i := range ident.MsgID(1000) {
+		m.put(dispatch.Credited{Entry: dispatch.CreditEntry{Task: task(0), Consumed: i}})
+		m.put(dispatch.Credited{Entry: dispatch.CreditEntry{Task: task(1), Consumed: i}})
+	}
+	got := m.take()
+	if len(got) != 2 || got[0].Entry.Consumed != 999 || got[1].Entry.Consumed != 999 {
+		t.Fatalf("kept %v", got)
 	}
 }

@@ -105,7 +105,7 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 		return nil, wrap(err)
 	}
 	s := &Source{
-		shell: newShell(cfg.Common), cfg: cfg, credits: newMailbox[dispatch.Credited](), commands: newMailbox[command](), partitions: map[ident.Partition]*partition{}, inbox: newInbox(), decoder: decoder,
+		shell: newShell(cfg.Common), cfg: cfg, credits: newCredits(), commands: newMailbox[command](), partitions: map[ident.Partition]*partition{}, inbox: newInbox(), decoder: decoder,
 		batch: block.NewBatch(p.Input.Schema, batchRows), rows: rows, wm: watermark.NewSource(wm), flushInput: flushInput,
 	}
 	if !p.Windowed() {
@@ -120,6 +120,16 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 
 // Credited brings what a receiving node says of the task's destinations. From any goroutine.
 func (s *Source) Credited(c dispatch.Credited) { s.credits.put(c) }
+
+// newCredits keeps one word of each destination: all that an entry says is the latest (package dispatch), and a task that
+// waits for a broker may hear the same every second for long.
+func newCredits() *mailbox[dispatch.Credited] {
+	m := newMailbox[dispatch.Credited]()
+	m.replaces = func(value, older dispatch.Credited) bool {
+		return value.From == older.From && value.Entry.Task == older.Entry.Task
+	}
+	return m
+}
 
 // Pause stops the reading, Resume goes on with it. From any goroutine.
 func (s *Source) Pause() { s.commands.put(command{event: task.Pause}) }
