@@ -18,9 +18,11 @@ const (
 	visibleWithin = 10 * time.Second
 	// visiblePoll is how often they are asked meanwhile.
 	visiblePoll = 20 * time.Millisecond
+	// visibleAsk bounds the question to one broker: one that is down has to learn everything before it serves again.
+	visibleAsk = time.Second
 )
 
-// CreateTopic makes a topic and waits until it has leaders. One that exists is refused with CodeTopicExists.
+// CreateTopic makes a topic and waits until it has leaders and every broker shows it. One that exists is refused with CodeTopicExists.
 func (c *Client) CreateTopic(ctx context.Context, spec TopicSpec) (Topic, error) {
 	brokers, err := c.BrokerCount(ctx)
 	if err != nil {
@@ -53,12 +55,13 @@ func (t Topic) led() bool {
 	return !slices.ContainsFunc(t.Partitions, func(p TopicPartition) bool { return p.Leader < 0 })
 }
 
-// awaitTopic asks for a topic until it is as wanted, or until visibleWithin.
+// awaitTopic asks for a topic until all brokers show it as wanted, or until visibleWithin. They hear of a change one after
+// the other, and the next question may go to any of them.
 func (c *Client) awaitTopic(ctx context.Context, name string, wanted func(Topic, error) bool) (Topic, error) {
 	ctx, cancel := context.WithTimeout(ctx, visibleWithin)
 	defer cancel()
 	for {
-		t, err := c.Topic(ctx, name)
+		t, err := c.topicEverywhere(ctx, name, wanted)
 		if wanted(t, err) {
 			return t, nil
 		}
@@ -71,7 +74,28 @@ func (c *Client) awaitTopic(ctx context.Context, name string, wanted func(Topic,
 	}
 }
 
-// DeleteTopic deletes a topic and waits until the brokers no longer show it. A missing one is no error.
+// topicEverywhere asks every broker for a topic. It returns the first answer that is not as wanted, else the last one. A
+// broker that does not answer is left out.
+func (c *Client) topicEverywhere(ctx context.Context, name string, wanted func(Topic, error) bool) (Topic, error) {
+	m, err := c.metadata(ctx, []string{name})
+	if err != nil {
+		return Topic{}, err
+	}
+	topic, err := m.topic(name)
+	for id := range m.brokers {
+		if !wanted(topic, err) {
+			break
+		}
+		asked, cancel := context.WithTimeout(ctx, visibleAsk)
+		if at, failed := askMetadata(asked, c.kgo.Broker(int(id)), []string{name}); failed == nil {
+			topic, err = at.topic(name)
+		}
+		cancel()
+	}
+	return topic, err
+}
+
+// DeleteTopic deletes a topic and waits until no broker shows it any more. A missing one is no error.
 func (c *Client) DeleteTopic(ctx context.Context, name string) error {
 	asked, cancel := c.deadline(ctx)
 	defer cancel()

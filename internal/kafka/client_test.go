@@ -11,10 +11,13 @@ import (
 	"math/big"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pondage/pondage/internal/kafka"
 )
@@ -127,6 +130,30 @@ func TestEdgeTopicIsMadeOnceAndNeverChanged(t *testing.T) {
 		if settings[name] != want {
 			t.Errorf("%s is %q, want %q", name, settings[name], want)
 		}
+	}
+}
+
+// TestAMadeTopicIsKnownToEveryBroker: brokers hear of a topic one after the other, and the next question may go to any.
+func TestAMadeTopicIsKnownToEveryBroker(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, kfake.NumBrokers(3))
+	const slow, misses = 2, 3 // the broker, and how often it has not heard yet
+	var asked atomic.Int32
+	b.cluster.ControlKey(int16(kmsg.Metadata), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		request := r.(*kmsg.MetadataRequest)
+		if b.cluster.CurrentNode() != slow || len(request.Topics) != 1 || *request.Topics[0].Topic != "t" || asked.Add(1) > misses {
+			return nil, nil, false
+		}
+		answer := request.ResponseKind().(*kmsg.MetadataResponse)
+		unknown := kmsg.NewMetadataResponseTopic()
+		unknown.Topic, unknown.ErrorCode = request.Topics[0].Topic, kerr.UnknownTopicOrPartition.Code
+		answer.Topics = append(answer.Topics, unknown)
+		return answer, nil, true
+	})
+	b.topic("t", 3)
+	if n := asked.Load(); n <= misses {
+		t.Errorf("the slow broker was asked %d times, and has not shown the topic", n)
 	}
 }
 

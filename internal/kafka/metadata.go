@@ -26,13 +26,18 @@ type topicMeta struct {
 func (c *Client) metadata(ctx context.Context, topics []string) (metadata, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
+	return askMetadata(ctx, c.kgo, topics)
+}
+
+// askMetadata asks a broker of the client's choice, or the one that is handed in.
+func askMetadata(ctx context.Context, broker kmsg.Requestor, topics []string) (metadata, error) {
 	req := kmsg.NewPtrMetadataRequest()
 	for _, name := range topics {
 		t := kmsg.NewMetadataRequestTopic()
 		t.Topic = &name
 		req.Topics = append(req.Topics, t)
 	}
-	answer, err := req.RequestWith(ctx, c.kgo)
+	answer, err := req.RequestWith(ctx, broker)
 	if err != nil {
 		return metadata{}, classify("metadata", "", NoPartition, err)
 	}
@@ -70,6 +75,11 @@ func (c *Client) Topic(ctx context.Context, name string) (Topic, error) {
 	if err != nil {
 		return Topic{}, err
 	}
+	return m.topic(name)
+}
+
+// topic is what the answer says about a topic.
+func (m metadata) topic(name string) (Topic, error) {
 	t, ok := m.topics[name]
 	if !ok {
 		return Topic{}, &Error{Code: CodeTopicUnknown, Op: "metadata", Topic: name, Partition: NoPartition}

@@ -94,7 +94,9 @@ func shared(t testing.TB) *cluster {
 }
 
 // name makes a name that no other case has.
-func (c *cluster) name(base string) string { return fmt.Sprintf("%s_%s_%d", c.id, base, c.names.Add(1)) }
+func (c *cluster) name(base string) string {
+	return fmt.Sprintf("%s_%s_%d", c.id, base, c.names.Add(1))
+}
 
 // answer is what the API says.
 type answer struct {
