@@ -155,8 +155,16 @@ func (c *check) security(s Security, h HTTP, rule authRule) {
 	default:
 		c.add("security.auth", "", "%q: want token or off", s.Auth)
 	}
-	if !loopback(h.Listen) && !s.ClusterSecret.Set() {
-		c.add("security.cluster_secret", "all processes of the cluster need the same one", "needed because %s is not loopback", h.Listen)
+	if s.ClusterSecret.Set() {
+		return
+	}
+	const remedy = "all processes of the cluster need the same one"
+	switch {
+	case !loopback(h.Listen):
+		c.add("security.cluster_secret", remedy, "needed because %s is not loopback", h.Listen)
+	case s.Auth == AuthToken:
+		// A worker has no token: unsigned, it could not ask the coordinator what the name of a source or stream means.
+		c.add("security.cluster_secret", remedy, "needed because callers are told apart by tokens, which processes do not have")
 	}
 }
 

@@ -18,6 +18,7 @@ func load(t *testing.T, file string, environ, args []string) (Worker, []string, 
 	t.Helper()
 	w := DefaultWorker()
 	w.Postgres.URL = "postgres://localhost/x"
+	w.Security.ClusterSecret = Secret{From: SecretEnv, Name: "X"}
 	l := NewLoader(&w)
 	fs := pflag.NewFlagSet("worker", pflag.ContinueOnError)
 	l.Bind(fs)
@@ -98,11 +99,14 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreValidOnceTheDatabaseIsNamed(t *testing.T) {
+func TestDefaultsAreValidOnceTheDatabaseAndTheSecretAreNamed(t *testing.T) {
 	t.Parallel()
 	coordinator, worker, snapshotter, node, broker, dev := DefaultCoordinator(), DefaultWorker(), DefaultSnapshotter(), DefaultNode(), DefaultBroker(), DefaultDev()
 	for _, url := range []*string{&coordinator.Postgres.URL, &worker.Postgres.URL, &node.Postgres.URL} {
 		*url = "postgres://pondage@localhost/pondage"
+	}
+	for _, s := range []*Security{&coordinator.Security, &worker.Security, &snapshotter.Security, &node.Security} {
+		s.ClusterSecret = Secret{From: SecretEnv, Name: "X"}
 	}
 	client, doctor, topics := DefaultClient(), DefaultDoctor(), DefaultTopics()
 	for _, r := range []Role{&coordinator, &worker, &snapshotter, &node, &broker, &dev, &client, &doctor, &topics} {
@@ -125,6 +129,20 @@ func TestAuthIsOffOnlyInDevOnLoopback(t *testing.T) {
 	w.Security.Auth = AuthOff
 	if err := Validate(&w); err == nil {
 		t.Error("a coordinator without tokens is accepted")
+	}
+}
+
+// Without the secret a process could not sign its questions about names, and would have no token to show instead.
+func TestTokensWantAClusterSecretAlsoOnLoopback(t *testing.T) {
+	t.Parallel()
+	dev := DefaultDev()
+	dev.Security.Auth = AuthToken
+	if err := Validate(&dev); err == nil || !strings.Contains(err.Error(), "/security/cluster_secret") {
+		t.Errorf("dev with tokens and without a secret: %v", err)
+	}
+	dev.Security.ClusterSecret = Secret{From: SecretEnv, Name: "X"}
+	if err := Validate(&dev); err != nil {
+		t.Error(err)
 	}
 }
 

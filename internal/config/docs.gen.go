@@ -48,7 +48,7 @@ var fieldDocs = map[string]string{
 	"SASL.Username":           "User name.",
 	"Security.AdminToken":     "Token of an administrator that always holds, for the first set-up, {from: env|file, name: …}.",
 	"Security.Auth":           "token: users send a bearer token. off: everyone may do everything; for dev on loopback only.",
-	"Security.ClusterSecret":  "Secret that all processes of the cluster share, with which they sign their calls to each other, {from: env|file, name: …}. Needed as soon as a process listens outside loopback.",
+	"Security.ClusterSecret":  "Secret that all processes of the cluster share, with which they sign their calls to each other, {from: env|file, name: …}. Only dev without tokens needs none.",
 	"Snapshotter.DataDir":     "Directory of the node's data; shared with the node's worker.",
 	"Snapshotter.HTTP":        "The API.",
 	"Snapshotter.Log":         "Logs.",

@@ -63,7 +63,7 @@ type Security struct {
 	// token: users send a bearer token. off: everyone may do everything; for dev on loopback only.
 	Auth Auth `key:"auth"`
 	// Secret that all processes of the cluster share, with which they sign their calls to each other,
-	// {from: env|file, name: …}. Needed as soon as a process listens outside loopback.
+	// {from: env|file, name: …}. Only dev without tokens needs none.
 	ClusterSecret Secret `key:"cluster_secret"`
 	// Token of an administrator that always holds, for the first set-up, {from: env|file, name: …}.
 	AdminToken Secret `key:"admin_token"`
