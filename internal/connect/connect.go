@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/spec"
@@ -27,6 +28,8 @@ type Config struct {
 	Secret func(spec.SecretRef) (string, error)
 	// Fetch bounds the fetcher of each Kafka.
 	Fetch kafka.FetcherConfig
+	// Tracer makes a span of each statement that belongs to a recorded trace; nil: none.
+	Tracer trace.Tracer
 }
 
 // Hub is the connections of a process.
@@ -196,6 +199,9 @@ func (h *Hub) Postgres(dsn *spec.SecretRef) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(text)
 	if err != nil {
 		return nil, errors.New("postgres dsn: it is not one") // pgx's text may quote the password
+	}
+	if h.cfg.Tracer != nil {
+		cfg.ConnConfig.Tracer = statements{h.cfg.Tracer}
 	}
 	p, err := pgxpool.NewWithConfig(context.Background(), cfg)
 	if err != nil {

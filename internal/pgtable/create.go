@@ -33,6 +33,9 @@ type Beginner interface {
 // Errors: ErrMismatch with the differences; otherwise Postgres's.
 func (t *Table) Create(ctx context.Context, db Beginner) (made bool, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, limits); err != nil {
+			return err
+		}
 		// Two coordinators or workers that create at once take turns; the lock goes with the transaction.
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('pondage.create.' || $1, 0))", t.ident()); err != nil {
 			return err
