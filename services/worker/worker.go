@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/connect"
@@ -36,6 +38,7 @@ type Worker struct {
 	engine   *lateEngine
 	memory   *memory.Pool
 	live     *kafka.Limit
+	maxBatch int
 	signer   *httpserver.Signer // the transport of calls to other services
 	listener *httpserver.Listener
 	url      string
@@ -45,7 +48,7 @@ type Worker struct {
 
 // New wires a worker, takes its data directory and opens its port. Nothing else is reached before Services are started.
 func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_ *Worker, err error) {
-	w := &Worker{tel: tel}
+	w := &Worker{tel: tel, maxBatch: int(cfg.DispatchMaxBatch)}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -61,6 +64,7 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	w.memory = memory.New(int64(cfg.Memory) - int64(cfg.Memory)/liveShare)
 	w.live = kafka.NewLimit(int64(cfg.Memory) / liveShare)
 	settings.Fetch = kafka.FetcherConfig{Budget: w.memory}
+	settings.Tracer = w.tracer()
 	secret, err := cfg.Security.SharedSecret()
 	if err != nil {
 		return nil, err
@@ -131,8 +135,8 @@ func (w *Worker) run(ctx context.Context) error {
 // stages is what the runs of streams are made with, but for the cluster, which the node learns when it registers.
 func (w *Worker) stages() (stage.Config, error) {
 	c := stage.Config{
-		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live,
-		Tracing: task.NewTracing(w.tel), Tracer: w.tel.Tracer.Tracer("github.com/pondage/pondage/services/worker"), Log: w.tel.Logger,
+		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch,
+		Tracing: task.NewTracing(w.tel), Tracer: w.tracer(), Log: w.tel.Logger,
 	}
 	var errs [4]error
 	c.Metrics, errs[0] = stage.NewMetrics(w.tel.Meter)
@@ -140,6 +144,11 @@ func (w *Worker) stages() (stage.Config, error) {
 	c.Sinks, errs[2] = sink.NewMetrics(w.tel.Meter)
 	errs[3] = w.memory.Measure(w.tel.Meter)
 	return c, errors.Join(errs[:]...)
+}
+
+// tracer is for the spans of outputs and their statements.
+func (w *Worker) tracer() trace.Tracer {
+	return w.tel.Tracer.Tracer("github.com/pondage/pondage/services/worker")
 }
 
 // URL is where the API is reached.

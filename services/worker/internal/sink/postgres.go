@@ -34,21 +34,31 @@ func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence,
 }
 
 func (o *postgres) open(ctx context.Context) error {
-	if _, err := o.table.Create(ctx, o.db); err != nil {
-		return err
-	}
-	return o.fence.Raise(ctx, o.db)
+	return o.within(ctx, func(ctx context.Context) error {
+		if _, err := o.table.Create(ctx, o.db); err != nil {
+			return err
+		}
+		return o.fence.Raise(ctx, o.db)
+	})
 }
 
 // writeWithin bounds one attempt of a write: far above what a database that lives takes for it, so that a server that
 // hangs or a connection that is half open shows as a problem and is tried again (trap T33).
 const writeWithin = time.Minute
 
+// within does a piece of work with one of the stream's connections, within writeWithin from when it has its turn.
+func (o *postgres) within(ctx context.Context, work func(context.Context) error) error {
+	return o.env.Gate.pass(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, writeWithin)
+		defer cancel()
+		return work(ctx)
+	})
+}
+
 // write gives the batches' memory back when they are committed.
 func (o *postgres) write(ctx context.Context, batches []*block.Batch) error {
-	ctx, cancel := context.WithTimeout(ctx, writeWithin)
-	defer cancel()
-	if err := o.upsert(ctx, batches); err != nil {
+	err := o.within(ctx, func(ctx context.Context) error { return o.upsert(ctx, batches) })
+	if err != nil {
 		return err
 	}
 	for _, b := range batches {

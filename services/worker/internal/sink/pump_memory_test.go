@@ -153,3 +153,38 @@ func TestI17_AWriteBelongsToTheTracesOfItsRows(t *testing.T) {
 		}
 	})
 }
+
+func TestT33_AStreamThatHangsLeavesConnectionsToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(4)
+		hang, inside := make(chan struct{}), 0
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				err := g.pass(t.Context(), func() error {
+					mu.Lock()
+					inside++
+					mu.Unlock()
+					<-hang
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if inside != 2 {
+			t.Errorf("%d hold a connection", inside)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.pass(ctx, func() error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		close(hang)
+		all.Wait()
+	})
+}

@@ -46,6 +46,7 @@ type Env struct {
 	Memory  Memory
 	Metrics *Metrics
 	Tracer  trace.Tracer
+	Gate    *Gate // of the stream; nil: none
 	// Reject sets a row aside that the output will never take; its error is retried like the write.
 	Reject func(Rejected) error
 }

@@ -30,6 +30,7 @@ type Config struct {
 	Exchange *exchange.Exchange
 	Memory   *memory.Pool
 	Live     live.Memory
+	MaxBatch int // of a dispatch request on this node, bytes; a stream may ask for less
 	Metrics  *Metrics
 	Tasks    *task.Metrics
 	Sinks    *sink.Metrics

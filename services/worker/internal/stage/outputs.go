@@ -30,6 +30,10 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		if err != nil {
 			return fmt.Errorf("the Postgres output: %w", err)
 		}
+		if s.gate == nil {
+			s.gate = sink.NewGate(int(pool.Config().MaxConns))
+		}
+		env.Gate = s.gate
 		fence := pgtable.Fence{Cluster: s.r.engine.Cluster.Name, Stream: s.r.id, VGroup: vg, Stage: s.r.stage}
 		c.Outputs = append(c.Outputs, sink.NewPostgres(pool, table, fence, env))
 	}

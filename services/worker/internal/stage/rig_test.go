@@ -121,7 +121,7 @@ func (c *cluster) join(name string, h *connect.Hub) *member {
 	}
 	const pool, rings = 64 << 20, 16 << 20
 	m.Engine = NewEngine(Config{
-		Place: p, Cluster: node.Cluster{ID: "id", Name: "c", VGroups: vgroups}, Hub: h, Exchange: x, Memory: memory.New(pool), Live: kafka.NewLimit(rings),
+		Place: p, Cluster: node.Cluster{ID: "id", Name: "c", VGroups: vgroups}, Hub: h, Exchange: x, Memory: memory.New(pool), Live: kafka.NewLimit(rings), MaxBatch: dispatch.MaxBatch,
 		Metrics: metrics, Tasks: tasks, Sinks: sinks, Tracer: tracenoop.NewTracerProvider().Tracer(""), Log: slog.New(slog.DiscardHandler),
 	})
 	return m

@@ -17,6 +17,7 @@ import (
 	"github.com/pondage/pondage/internal/spec"
 	"github.com/pondage/pondage/internal/watermark"
 	"github.com/pondage/pondage/services/worker/internal/live"
+	"github.com/pondage/pondage/services/worker/internal/sink"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
 
@@ -32,6 +33,7 @@ type starting struct {
 	ends   kafka.Offsets  // of the edge
 	feed   *live.Feed
 	aside  *aside
+	gate   *sink.Gate // to the database of the results; nil before the first task has it
 }
 
 // start does the steps of doc.go.
@@ -216,7 +218,7 @@ func (s *starting) sources(ctx context.Context) error {
 
 func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []task.Target) error {
 	r := s.r
-	cfg := task.SourceConfig{Common: s.common(t.Task, s.source), Targets: targets, EdgeTopic: s.topic.Name}
+	cfg := task.SourceConfig{Common: s.common(t.Task, s.source), Targets: targets, EdgeTopic: s.topic.Name, MaxBatch: s.maxBatch()}
 	for _, n := range t.Partitions {
 		p, err := s.partition(n)
 		if err != nil {
@@ -241,6 +243,11 @@ func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []
 	return nil
 }
 
+// maxBatch is the largest dispatch request: the node's or the stream's limit.
+func (s *starting) maxBatch() int {
+	return min(s.r.engine.MaxBatch, int(s.plan.Settings.MaxDispatchBatch))
+}
+
 // targets opens one produce queue a partition of the edge, shared by all sources of the run.
 func (s *starting) targets(ctx context.Context) ([]task.Target, error) {
 	var out []task.Target
@@ -248,7 +255,7 @@ func (s *starting) targets(ctx context.Context) ([]task.Target, error) {
 		var q *kafka.Queue
 		err := s.r.retry(ctx, "edge topic", func() (err error) {
 			q, err = s.edges.Producer.Open(ctx, s.topic.Name, ident.Partition(down.Task.VGroup), kafka.QueueOptions{
-				Mode: kafka.RetryByCaller, TopicID: s.topic.ID, MaxBatchBytes: int(s.plan.Settings.MaxDispatchBatch),
+				Mode: kafka.RetryByCaller, TopicID: s.topic.ID, MaxBatchBytes: s.maxBatch(),
 			})
 			return err
 		})

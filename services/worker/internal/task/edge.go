@@ -66,7 +66,7 @@ type answer struct {
 func newEdge(c *SourceConfig, m *meter, now ident.MonoMs) *edge {
 	e := &edge{
 		self: c.Self, topic: c.EdgeTopic, targets: map[ident.Task]Target{}, bodies: map[dispatch.Handle]*outgoing{},
-		maxBatch: int(c.Plan.Settings.MaxDispatchBatch), encoder: block.NewEncoder(block.CompressionNone), memory: c.Memory, meter: m,
+		maxBatch: c.MaxBatch, encoder: block.NewEncoder(block.CompressionNone), memory: c.Memory, meter: m,
 		results: newMailbox[answer](), dones: map[ident.Task]func(kafka.Result){},
 	}
 	cfg := dispatch.SenderConfig{Self: c.Self, MaxBatch: e.maxBatch}

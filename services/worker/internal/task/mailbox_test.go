@@ -50,3 +50,16 @@ func TestOfCreditsOnlyTheNewestOfADestinationIsKept(t *testing.T) {
 		t.Fatalf("kept %v", got)
 	}
 }
+
+func TestANoticeIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	m := newCredits()
+	m.put(dispatch.Credited{Entry: dispatch.CreditEntry{Notice: dispatch.NoticeNoSuchTask}})
+	for i := range ident.MsgID(3) {
+		m.put(dispatch.Credited{Entry: dispatch.CreditEntry{Consumed: i}})
+	}
+	got := m.take()
+	if len(got) != 2 || got[0].Entry.Notice != dispatch.NoticeNoSuchTask || got[1].Entry.Consumed != 2 {
+		t.Fatalf("kept %v", got)
+	}
+}

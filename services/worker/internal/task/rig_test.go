@@ -190,7 +190,7 @@ func (s *stage) receiver(id ident.Task, edge string, upstreams []dispatch.Peer) 
 }
 
 func (s *stage) source(gt plan.GraphTask, edge string, downstreams []dispatch.Peer) {
-	cfg := SourceConfig{Common: s.common(gt.Task), EdgeTopic: edge}
+	cfg := SourceConfig{Common: s.common(gt.Task), EdgeTopic: edge, MaxBatch: int(s.plan.Settings.MaxDispatchBatch)}
 	for _, p := range gt.Partitions {
 		part := SourcePartition{Topic: sourceTopic, Partition: p}
 		if s.scene.bounded {

@@ -33,6 +33,8 @@ type SourceConfig struct {
 	// Targets are the destinations of the edge, EdgeTopic its topic; none when the sinks are chained.
 	Targets   []Target
 	EdgeTopic string
+	// MaxBatch bounds a request of the edge, bytes.
+	MaxBatch int
 }
 
 // command is what reaches a source task from outside.
@@ -122,11 +124,12 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 func (s *Source) Credited(c dispatch.Credited) { s.credits.put(c) }
 
 // newCredits keeps one word of each destination: all that an entry says is the latest (package dispatch), and a task that
-// waits for a broker may hear the same every second for long.
+// waits for a broker may hear the same every second for long. A notice that ends the stage is said once, so it stays.
 func newCredits() *mailbox[dispatch.Credited] {
 	m := newMailbox[dispatch.Credited]()
 	m.replaces = func(value, older dispatch.Credited) bool {
-		return value.From == older.From && value.Entry.Task == older.Entry.Task
+		said := older.Entry.Notice == dispatch.NoticeNone || older.Entry.Notice == dispatch.NoticeHeld
+		return said && value.From == older.From && value.Entry.Task == older.Entry.Task
 	}
 	return m
 }
