@@ -105,13 +105,14 @@ func open(ctx context.Context, j job) (*session, error) {
 	if j.Memory > 0 {
 		cfg.Memory = config.Size(j.Memory)
 	}
-	p := newProgress()
-	tel := telemetry.Nop()
-	if tel.Logger, err = telemetry.NewLogger(cfg.Log, os.Stderr); err != nil {
+	version := common.Version{Role: "bench", Go: runtime.Version()}
+	tel, err := telemetry.New(ctx, telemetry.Process{Role: version.Role}, cfg.Log, cfg.Telemetry, os.Stderr)
+	if err != nil {
 		return nil, err
 	}
-	tel.Meter = p.provider
-	st, err := stack.Start(ctx, cfg, stack.Options{Version: common.Version{Role: "bench", Go: runtime.Version()}, Telemetry: tel})
+	p := &progress{MeterProvider: tel.Meter}
+	tel.Meter = p
+	st, err := stack.Start(ctx, cfg, stack.Options{Version: version, Telemetry: tel})
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +144,7 @@ func (s *session) run(ctx context.Context, n int, start usage) (_ measurement, e
 	}()
 	name := fmt.Sprintf("bench_%d", n)
 	m := measurement{Out: fmt.Sprintf("%s-out-%d", s.job.Topic, n)}
-	before, err := s.progress.records(ctx)
-	if err != nil {
-		return m, err
-	}
+	before := s.progress.records.Load()
 	if err := s.client.createStream(ctx, name, m.Out, s.job.Delivery); err != nil {
 		return m, err
 	}

@@ -50,13 +50,21 @@ type stat struct {
 
 // cpuBelow sums the CPU of the running processes below one.
 func cpuBelow(root int) (time.Duration, error) {
-	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return 0, err
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
 	if err != nil {
 		return 0, err
 	}
 	children := map[int][]stat{}
-	for _, f := range files {
-		s, err := readStat(f)
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue // no process
+		}
+		s, err := readStat(filepath.Join("/proc", name, "stat"))
 		if err != nil {
 			continue // it has ended
 		}
