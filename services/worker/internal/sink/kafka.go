@@ -31,6 +31,7 @@ func NewKafka(open func(context.Context) (*kafka.Queue, error), columns block.Sc
 		var o openError
 		return !errors.As(err, &o) || !kafka.Transient(err) && kafka.CodeOf(err) != kafka.CodeTopicUnknown
 	})
+	o.start()
 	return o
 }
 

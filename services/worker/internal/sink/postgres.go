@@ -30,6 +30,7 @@ func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence,
 	o.pump = newPump("postgres", env, o.open, o.write, func(err error) bool {
 		return errors.Is(err, pgtable.ErrFenced) || errors.Is(err, pgtable.ErrMismatch)
 	})
+	o.start()
 	return o
 }
 

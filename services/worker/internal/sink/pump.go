@@ -58,9 +58,11 @@ func newPump(kind string, env Env, open func(context.Context) error, write func(
 		kind: kind, env: env, attributes: attributesOf(env.Stream, kind), open: open, write: write, stops: stops,
 		queue: make(chan item, queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{}),
 	}
-	go p.run()
 	return p
 }
+
+// start lets the pump run. The output that it writes for is complete by then: open is called at once.
+func (p *pump) start() { go p.run() }
 
 // Write implements Output.
 func (p *pump) Write(ctx context.Context, rows *block.Batch) error {

@@ -65,7 +65,7 @@ func TestResultsWaitForTheNodesMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, m := &recorder{}, newRoom(3)
 		open := make(chan struct{})
-		p := newPump("test", env(m), nil, giving(m, func(ctx context.Context, b []*block.Batch) error {
+		p := startPump("test", env(m), nil, giving(m, func(ctx context.Context, b []*block.Batch) error {
 			<-open
 			return r.write(ctx, b)
 		}), isStop)
@@ -105,7 +105,7 @@ func TestResultsWaitForTheNodesMemory(t *testing.T) {
 func TestWaitingForMemoryEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump("test", env(newRoom(0)), nil, (&recorder{}).write, isStop)
+		p := startPump("test", env(newRoom(0)), nil, (&recorder{}).write, isStop)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := p.Write(ctx, batch(1)); !errors.Is(err, context.DeadlineExceeded) {
@@ -126,7 +126,7 @@ func TestI17_AWriteBelongsToTheTracesOfItsRows(t *testing.T) {
 		e := env(unlimited{})
 		e.Tracer = tracer
 		open := make(chan struct{})
-		p := newPump("test", e, nil, func(context.Context, []*block.Batch) error { <-open; return nil }, isStop)
+		p := startPump("test", e, nil, func(context.Context, []*block.Batch) error { <-open; return nil }, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(0)); err != nil { // its write is under way; the others are gathered
 			t.Fatal(err)

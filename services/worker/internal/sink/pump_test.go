@@ -61,7 +61,7 @@ func TestResultsAreWrittenInOrderAndFlushWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
+		p := startPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		var want []int64
 		for n := range int64(50) {
@@ -83,7 +83,7 @@ func TestAnOutputThatIsDownIsRetriedAndShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 3, err: errors.New("connection refused")}
-		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
+		p := startPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestT32_AFullQueueHoldsTheTaskAndIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = time.Second
 		r := &recorder{}
-		p := newPump("test", env(unlimited{}), nil, func(ctx context.Context, b []*block.Batch) error {
+		p := startPump("test", env(unlimited{}), nil, func(ctx context.Context, b []*block.Batch) error {
 			time.Sleep(slow)
 			return r.write(ctx, b)
 		}, isStop)
@@ -129,7 +129,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{fails: 1, err: errStop}
-		p := newPump("test", env(unlimited{}), nil, r.write, isStop)
+		p := startPump("test", env(unlimited{}), nil, r.write, isStop)
 		defer p.Close()
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
@@ -146,7 +146,7 @@ func TestAStopEndsTheOutputWithItsError(t *testing.T) {
 func TestT33_AHangingOutputEndsWhenItIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPump("test", env(unlimited{}), nil, func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
+		p := startPump("test", env(unlimited{}), nil, func(ctx context.Context, _ []*block.Batch) error { <-ctx.Done(); return ctx.Err() }, isStop)
 		if err := p.Write(t.Context(), batch(1)); err != nil {
 			t.Fatal(err)
 		}
@@ -160,4 +160,11 @@ func TestT33_AHangingOutputEndsWhenItIsClosed(t *testing.T) {
 			t.Fatalf("write after close: %v", err)
 		}
 	})
+}
+
+// startPump returns a running pump of no output.
+func startPump(kind string, env Env, open func(context.Context) error, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
+	p := newPump(kind, env, open, write, stops)
+	p.start()
+	return p
 }
