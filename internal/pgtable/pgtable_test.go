@@ -238,6 +238,31 @@ func TestATableOfAnotherShapeIsRefusedByItsDifferences(t *testing.T) {
 	}
 }
 
+// Repeating such a write for ever would look like a database that is away, while no result arrives.
+func TestATableThatIsTakenAwayWhileItIsWrittenIsAMismatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ change, says string }{
+		"dropped":    {`DROP TABLE pondage.away`, "was dropped"},
+		"column":     {`ALTER TABLE pondage.away DROP COLUMN n`, `"n" bigint is missing`},
+		"type":       {`ALTER TABLE pondage.away ALTER COLUMN n TYPE boolean USING n > 0`, `"n" is boolean`},
+		"constraint": {`ALTER TABLE pondage.away DROP CONSTRAINT away_k__wstart_key`, "NULLS NOT DISTINCT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := newPool(t)
+			table := made(t, pool, newTable("away"))
+			upsert(t, pool, table, batch(row{k: "a"}))
+			if _, err := pool.Exec(t.Context(), c.change); err != nil {
+				t.Fatal(err)
+			}
+			err := NewWriter(table).Upsert(t.Context(), pool, fence(1), 0, []*block.Batch{batch(row{k: "b"})})
+			if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v does not say: %s", err, c.says)
+			}
+		})
+	}
+}
+
 func TestT56_ManyMakeOneTable(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)

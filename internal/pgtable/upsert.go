@@ -2,6 +2,7 @@ package pgtable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/pondage/pondage/internal/block"
@@ -68,7 +70,7 @@ func (t *Table) upsertSQL() string {
 // Upsert writes the rows of the batches, in order, in one transaction under the fence: the last row of a key wins.
 // cp is the id of the last trigger the sink task has passed.
 //
-// Errors: ErrFenced; otherwise Postgres's.
+// Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the table since Create; otherwise Postgres's.
 func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.CheckpointID, batches []*block.Batch) error {
 	rows := w.lastOfEachKey(batches)
 	if len(rows) == 0 {
@@ -86,10 +88,47 @@ func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.Chec
 		_, err := tx.Exec(ctx, w.sql, args...)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if mayBeShape(err) {
+		if changed := w.table.stillFits(ctx, db); errors.Is(changed, ErrMismatch) {
+			err = changed
+		}
+	}
+	return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), err)
+}
+
+// accessRules is the SQLSTATE class of statements that do not fit what is there: no such table, column or constraint.
+const accessRules = "42"
+
+func mayBeShape(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, accessRules)
+}
+
+// gone is the mismatch of a table that is not there any more. It is not made again on the way: it would lack the rows that
+// were written before, and nobody would know.
+type gone struct{}
+
+func (gone) Error() string {
+	return "the table was dropped while it was written; started again, the stream makes it and writes it from its start"
+}
+
+func (gone) Is(target error) bool { return target == ErrMismatch }
+
+// stillFits looks at the table that Create has made or checked.
+func (t *Table) stillFits(ctx context.Context, db Beginner) error {
+	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		var there bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.ident()).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			return gone{}
+		}
+		return t.check(ctx, tx)
+	})
 }
 
 // rowRef is a row of one of the batches.
