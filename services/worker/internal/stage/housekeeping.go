@@ -28,7 +28,7 @@ func (s *starting) keepHouse(ctx context.Context) {
 // ends (DESIGN §4).
 func (s *starting) trim(ctx context.Context, trimmed kafka.Offsets) {
 	before := kafka.Offsets{}
-	for _, t := range s.r.TaskReports() {
+	for _, t := range s.r.reports() {
 		p := ident.Partition(t.Task.VGroup)
 		if t.Task.Level == s.into() && t.Progress.Position > trimmed[p] {
 			before[p] = t.Progress.Position

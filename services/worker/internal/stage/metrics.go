@@ -59,7 +59,7 @@ const stateKey = attribute.Key("pondage.state")
 func (m *Metrics) observe(runs func() []*Run) {
 	_, err := m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		for _, r := range runs() {
-			m.read(o, r.name, r.TaskReports(), time.Now())
+			m.read(o, r.name, r.reports(), time.Now())
 		}
 		return nil
 	}, m.tasks, m.lag, m.queue, m.windows, m.pending, m.behind)

@@ -223,14 +223,47 @@ func (r *Run) End() {
 	r.engine.ended(r)
 }
 
-// TaskReports returns the report of every task of this node, for explain-window.
+// reports returns the last report of every task of this node.
+func (r *Run) reports() []task.Report {
+	var out []task.Report
+	for _, t := range r.running() {
+		out = append(out, t.Report())
+	}
+	return out
+}
+
+// explainWithin is how long TaskReports waits for a task that is busy.
+const explainWithin = time.Second
+
+// TaskReports returns the report of every task of this node for explain-window, with the open windows of those that
+// answer within explainWithin.
 func (r *Run) TaskReports() []task.Report {
+	ctx, cancel := context.WithTimeout(context.Background(), explainWithin)
+	defer cancel()
+	tasks := r.running()
+	out := make([]task.Report, len(tasks))
+	var asked sync.WaitGroup
+	for i, t := range tasks {
+		asked.Go(func() {
+			if x, ok := t.(*task.Receiver); ok {
+				out[i] = x.Explain(ctx)
+			} else {
+				out[i] = t.Report()
+			}
+		})
+	}
+	asked.Wait()
+	return out
+}
+
+// running returns the tasks that have been started here.
+func (r *Run) running() []running {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := make([]task.Report, 0, len(r.mine))
+	out := make([]running, 0, len(r.mine))
 	for _, id := range r.mine {
 		if t := r.tasks[id]; t != nil {
-			out = append(out, t.Report())
+			out = append(out, t)
 		}
 	}
 	return out

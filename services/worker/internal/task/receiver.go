@@ -55,6 +55,7 @@ type Receiver struct {
 	bodies   map[dispatch.Handle]body
 	last     dispatch.Handle
 	queue    []dispatch.Arrived // to be processed, in order; empty between two records
+	asks     *mailbox[chan<- Report]
 	position ident.NextOffset
 	// sampled is the context of the last block of the chunk that belongs to a trace; nil: none does.
 	sampled  context.Context
@@ -78,7 +79,7 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 		upstreams[i] = u.Task
 	}
 	r := &Receiver{
-		shell: newShell(cfg.Common), cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle]body{}, position: cfg.From,
+		shell: newShell(cfg.Common), cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle]body{}, asks: newMailbox[chan<- Report](), position: cfg.From,
 		core: dispatch.NewReceiver(dispatch.ReceiverConfig{Self: cfg.Self, Upstreams: cfg.Upstreams}),
 		wm:   watermark.NewMerge(pipeline.MergeWatermark(cfg.Plan, upstreams)), rows: rows,
 	}
@@ -90,7 +91,7 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 func (r *Receiver) Run(ctx context.Context) {
 	err := r.run(ctx)
 	r.close()
-	r.end(ctx, err, r.progress())
+	r.end(ctx, err, r.progress(0))
 }
 
 func (r *Receiver) run(ctx context.Context) error {
@@ -126,12 +127,18 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 	case <-r.inbox.notice:
 		r.inbox.fill()
 		return nil
+	case <-r.asks.notice:
+		for _, answer := range r.asks.take() {
+			r.report(r.progress(explainWindows))
+			answer <- r.Report() // has room
+		}
+		return nil
 	case <-tick:
 		if err := r.obey(ctx, watermark.Tick{Now: r.mono()}); err != nil {
 			return err
 		}
 		if r.reportDue() {
-			r.report(r.progress())
+			r.report(r.progress(0))
 		}
 		return nil
 	case <-work:
@@ -334,7 +341,7 @@ func (r *Receiver) obey(ctx context.Context, e watermark.Event) error {
 
 // finish makes everything durable; then the task is finished.
 func (r *Receiver) finish(ctx context.Context) error {
-	r.report(r.progress())
+	r.report(r.progress(0))
 	if err := errors.Join(r.cfg.Aside.Flush(ctx), r.cfg.Outputs.Flush(ctx)); err != nil {
 		return err
 	}
@@ -357,13 +364,29 @@ func (o output) Reject(row []byte, code, reason string) error {
 	return o.r.cfg.Aside.DeadResult(o.ctx, o.r.cfg.Self.Task.VGroup, row, code, reason)
 }
 
-// explainWindows is how many open windows a report describes: those that close first.
+// explainWindows is how many open windows Explain describes: those that close first.
 const explainWindows = 32
 
-func (r *Receiver) progress() Progress {
+// Explain returns a report with the open windows, which cost too much to be described for every report. A task that does
+// not answer before the context ends (it waits for a sink, or has ended) is described by its last report. From any
+// goroutine.
+func (r *Receiver) Explain(ctx context.Context) Report {
+	answer := make(chan Report, 1)
+	if r.asks.put(answer) {
+		select {
+		case report := <-answer:
+			return report
+		case <-ctx.Done():
+		}
+	}
+	return r.Report()
+}
+
+// progress is what the task reports, with the first open windows.
+func (r *Receiver) progress(windows int) Progress {
 	info := r.wm.Explain(r.mono())
 	p := Progress{Watermark: info.Watermark, Merge: &info, Position: r.position}
-	p.Windows, p.Open = r.rows.Open(explainWindows)
+	p.Windows, p.Open = r.rows.Open(windows)
 	return p
 }
 
@@ -372,5 +395,6 @@ func (r *Receiver) close() {
 		r.sub.Close()
 	}
 	r.inbox.end()
+	r.asks.close()
 	r.shell.close()
 }

@@ -29,7 +29,7 @@ type Progress struct {
 	Partitions       []PartitionProgress   // of a source task
 	Source           *watermark.SourceInfo // of a source task, for explain-window
 	Merge            *watermark.MergeInfo  // of a receiving task, for explain-window
-	Windows          []window.Open         // of an aggregating task: the open windows that close first
+	Windows          []window.Open         // of Receiver.Explain: the open windows that close first
 	Open             int                   // (group, pane) pairs of all open windows
 	Position         ident.NextOffset      // of a receiving task in its edge's partition
 	Silent           []ident.Place         // receiving nodes that have not spoken for dispatch.CreditSilence: nothing goes there

@@ -147,3 +147,29 @@ func TestARowBehindASilenceIsJudgedByItsFloor(t *testing.T) {
 		s.wantWell()
 	})
 }
+
+func TestOpenWindowsAreDescribedWhenTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, scene{stream: count10s, vgroups: 1, partitions: 1})
+		s.start()
+		for i := range 30 {
+			s.record(0, "a", float64(i*10), 0) // each opens one and closes the one before
+		}
+		s.record(0, "b", 295, 0)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		r := s.receivers[agg(0)]
+		if p := r.Report().Progress; p.Windows != nil || p.Open != 2 {
+			t.Errorf("an ordinary report describes %v, %d open", p.Windows, p.Open)
+		}
+		p := r.Explain(t.Context()).Progress
+		if len(p.Windows) != 1 || p.Windows[0].Start != 290_000 || p.Windows[0].Rows != 2 || p.Windows[0].Groups != 2 {
+			t.Errorf("described: %+v", p.Windows)
+		}
+		s.end()
+		if st := r.Explain(t.Context()); st.Task != agg(0) {
+			t.Errorf("after the end: %+v", st)
+		}
+	})
+}
