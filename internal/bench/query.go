@@ -29,7 +29,7 @@ func queryNamed(name string) (Query, error) {
 
 const (
 	sourceName = "bench"
-	watermark  = "2s"
+	delay      = "2s" // of the watermark, as at the peers
 )
 
 // sourceSpec declares every member of the records, as the peers do: the device is the table's name.
@@ -65,7 +65,7 @@ func (q Query) streamSpec(name, out, delivery string) ([]byte, error) {
 			{"expr": "min(temp)", "as": "min"},
 			{"expr": "max(temp)", "as": "max"},
 		},
-		"partition_by": []string{"tbname"}, "window": window, "trigger": "window_close", "watermark": watermark,
+		"partition_by": []string{"tbname"}, "window": window, "trigger": "window_close", "watermark": delay,
 		"outputs": map[string]any{"kafka": map[string]string{"topic": out, "delivery": delivery}},
 		// Kafka to Kafka, like the peers: no result table beside the topic.
 		"results": map[string]string{"retain": "0s"},
