@@ -90,7 +90,9 @@ func made(call *ast.CallExpr) (i instrument, ok bool) {
 		return i, false
 	}
 	i.kind = strings.ToLower(kind[3])
-	i.name, _ = text(call.Args[0])
+	if i.name, ok = text(call.Args[0]); !ok {
+		return i, false // a method of another type
+	}
 	for _, arg := range call.Args[1:] {
 		option, isCall := arg.(*ast.CallExpr)
 		if !isCall || len(option.Args) != 1 {

@@ -69,7 +69,7 @@ func TestI17_ASampledBlockIsOneTraceWithoutOrphans(t *testing.T) {
 				t.Errorf("%s ends before it begins", span.Name)
 			}
 		}
-		if counts["poll readings"] != 6 || counts["process "+edge] == 0 || counts["send "+edge] != counts["process "+edge]+1 {
+		if counts["poll readings"] < 6 || counts["process "+edge] == 0 || counts["send "+edge] != counts["process "+edge]+1 {
 			t.Errorf("spans %v", counts)
 		}
 		for _, span := range all {
