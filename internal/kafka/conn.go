@@ -70,14 +70,21 @@ func (cn *conn) close() {
 
 // roundTrip sends a request and reads its answer within the request timeout.
 func (cn *conn) roundTrip(version int16, req protocol.Message) (protocol.Message, error) {
+	return cn.exchange(req.ApiKey(), version, func(correlation int32) error {
+		return protocol.WriteRequest(cn.net, version, correlation, cn.clientID, req)
+	})
+}
+
+// exchange is roundTrip for a request that write writes.
+func (cn *conn) exchange(key protocol.ApiKey, version int16, write func(correlation int32) error) (protocol.Message, error) {
 	if err := cn.net.SetDeadline(time.Now().Add(cn.timeout)); err != nil {
 		return nil, err
 	}
 	cn.correlation++
-	if err := protocol.WriteRequest(cn.net, version, cn.correlation, cn.clientID, req); err != nil {
+	if err := write(cn.correlation); err != nil {
 		return nil, err
 	}
-	id, answer, err := protocol.ReadResponse(cn.r, req.ApiKey(), version)
+	id, answer, err := protocol.ReadResponse(cn.r, key, version)
 	if err != nil {
 		return nil, err
 	}

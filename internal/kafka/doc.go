@@ -5,10 +5,11 @@
 // a named stop. It does not own: what a record means, which offset a task starts from, when a message is sent again
 // (package dispatch decides), or what happens to a stream after a named stop.
 //
-// Which client. Data goes over our own connections, with kafka-go's protocol package for every message but Fetch: its
-// Fetch ends at version 11, which names a topic by its name only, and decodes a copy of every record. Ours is version 13,
-// which names a topic by its id, so that a position is never read from another topic of the same name (trap T24), and
-// leaves the record batches where they were read. Administration (topic ids, settings, offsets, DeleteRecords) goes
+// Which client. Data goes over our own connections, with kafka-go's protocol package for every message but Fetch and the
+// request of Produce: its Fetch ends at version 11, which names a topic by its name only, and decodes a copy of every
+// record. Ours is version 13, which names a topic by its id, so that a position is never read from another topic of the
+// same name (trap T24), and leaves the record batches where they were read. A Produce is written from where its batches
+// were built. Administration (topic ids, settings, offsets, DeleteRecords) goes
 // through franz-go's kadm, whose SASL mechanisms both kinds of connections use. Brokers from Kafka 3.1 on serve all this.
 //
 // Reading. A Fetcher runs one loop a broker and isolation level over the partitions of all subscriptions (another one only
@@ -31,6 +32,6 @@
 //
 // File map. The cluster: config, errors, client, metadata, topic, admin, offsets. One connection: conn, sasl, backoff. The
 // bytes of a batch: batch, batches, iterator, record, compress, encode. Reading: fetcher, placement, lane, fetchwire,
-// subscription, chunk, buffer, budget. Writing: producer, queue, attempt, sender, message. Both: router. Start reading at
-// Fetcher and Queue.
+// subscription, chunk, buffer, budget. Writing: producer, queue, attempt, sender, producewire, message. Both: router.
+// Start reading at Fetcher and Queue.
 package kafka

@@ -1,12 +1,8 @@
 package kafka
 
 import (
-	"bytes"
-	"io"
-
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/produce"
-	"github.com/segmentio/kafka-go/protocol/rawproduce"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -18,8 +14,8 @@ const (
 	sendersPerBroker = 4
 	// gatherBytes is how much of many queues one request takes together, bytes. A single batch may be larger.
 	gatherBytes = 8 << 20
-	// acksAll asks the broker to answer when all in-sync replicas have the batch.
-	acksAll = -1
+	// acksAll, −1, asks the broker to answer when all in-sync replicas have the batch.
+	acksAll = ^uint16(0)
 )
 
 // sender is the way to one broker: a list of queues that have something to send, and the connections that take from it.
@@ -58,6 +54,8 @@ type attempt struct {
 	batch *batch
 }
 
+func (a attempt) topic() string { return a.queue.topic.Name }
+
 // run is one connection: it gathers, sends, tells the results, until the producer is closed.
 func (s *sender) run() {
 	var cn *conn
@@ -67,6 +65,7 @@ func (s *sender) run() {
 		}
 	}()
 	var attempts []attempt
+	var frame produceFrame
 	for {
 		attempts = s.gather(attempts[:0])
 		if len(attempts) == 0 {
@@ -80,7 +79,7 @@ func (s *sender) run() {
 			cn, err = s.connect()
 		}
 		if err == nil {
-			err = s.send(cn, attempts)
+			err = s.send(cn, &frame, attempts)
 		}
 		if err != nil {
 			if cn != nil {
@@ -144,10 +143,12 @@ func (s *sender) connect() (*conn, error) {
 }
 
 // send makes one request of the attempts and tells each its result. An error is the connection's: nobody was told.
-func (s *sender) send(cn *conn, attempts []attempt) error {
-	timeout := s.p.client.cfg.RequestTimeout
-	req := &rawproduce.Request{Acks: acksAll, Timeout: int32(timeout.Milliseconds()), Topics: produceTopics(attempts)}
-	answer, err := cn.roundTrip(versionProduce, req)
+func (s *sender) send(cn *conn, f *produceFrame, attempts []attempt) error {
+	answer, err := cn.exchange(protocol.Produce, versionProduce, func(correlation int32) error {
+		pieces := f.build(correlation, cn.clientID, s.p.client.cfg.RequestTimeout, attempts)
+		_, err := pieces.WriteTo(cn.net)
+		return err
+	})
 	if err != nil {
 		return classify("produce", "", NoPartition, err)
 	}
@@ -164,31 +165,6 @@ func (s *sender) send(cn *conn, attempts []attempt) error {
 		s.settle(a, result, ok)
 	}
 	return nil
-}
-
-// produceTopics groups the attempts by topic, as the request wants them.
-func produceTopics(attempts []attempt) []rawproduce.RequestTopic {
-	var topics []rawproduce.RequestTopic
-	place := map[string]int{}
-	for _, a := range attempts {
-		i, ok := place[a.queue.topic.Name]
-		if !ok {
-			i = len(topics)
-			place[a.queue.topic.Name] = i
-			topics = append(topics, rawproduce.RequestTopic{Topic: a.queue.topic.Name})
-		}
-		topics[i].Partitions = append(topics[i].Partitions, rawproduce.RequestPartition{
-			Partition: int32(a.queue.partition),
-			RecordSet: rawBatch(a.batch.buf),
-		})
-	}
-	return topics
-}
-
-// rawBatch is a batch as rawproduce wants it: with its length in front.
-func rawBatch(b []byte) protocol.RawRecordSet {
-	length := appendInt32(nil, int32(len(b)))
-	return protocol.RawRecordSet{Reader: io.MultiReader(bytes.NewReader(length), bytes.NewReader(b))}
 }
 
 // settle gives one queue the broker's answer.
