@@ -49,7 +49,7 @@ func (d *demo) follow(ctx context.Context) error {
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	begun := time.Now()
+	begun, failed := time.Now(), d.stack.Failed()
 	for {
 		streams, err := d.streams(ctx)
 		if err != nil {
@@ -62,7 +62,7 @@ func (d *demo) follow(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-d.stack.Failed():
+		case <-failed:
 			return d.stack.Err()
 		case <-tick.C:
 		}
