@@ -24,6 +24,8 @@ type Config struct {
 	Kafka kafka.Config
 	// Postgres is the DSN of the database of results; specs without a dsn mean it. "" when there is none.
 	Postgres string
+	// Connections bounds what the process opens to each database; 0 is the driver's default.
+	Connections int32
 	// Secret resolves a reference.
 	Secret func(spec.SecretRef) (string, error)
 	// Fetch bounds the fetcher of each Kafka.
@@ -199,6 +201,9 @@ func (h *Hub) Postgres(dsn *spec.SecretRef) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(text)
 	if err != nil {
 		return nil, errors.New("postgres dsn: it is not one") // pgx's text may quote the password
+	}
+	if h.cfg.Connections > 0 {
+		cfg.MaxConns = h.cfg.Connections
 	}
 	if h.cfg.Tracer != nil {
 		cfg.ConnConfig.Tracer = statements{h.cfg.Tracer}

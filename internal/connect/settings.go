@@ -24,6 +24,7 @@ func Settings(k config.Kafka, results config.Postgres) (Config, error) {
 	if c.Postgres, err = DSN(results); err != nil {
 		return c, err
 	}
+	c.Connections = int32(results.MaxConnections)
 	c.Secret = func(r spec.SecretRef) (string, error) {
 		return config.Secret{From: config.SecretFrom(r.From), Name: r.Name}.Resolve()
 	}
