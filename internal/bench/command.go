@@ -10,7 +10,6 @@ import (
 
 // Defaults of the flags: the first case of the peer benchmarks.
 const (
-	defaultRecords    = 5_000_000
 	defaultDevices    = 1000
 	defaultStep       = time.Millisecond
 	defaultPartitions = 4
@@ -51,7 +50,7 @@ func queryCommand(q Query) *cobra.Command {
 		Short: "Windows of " + q.Size.String() + ", one every " + q.Step.String(),
 	}
 	f := cmd.Flags()
-	f.Int64Var(&c.Records.Count, "records", defaultRecords, "how many records")
+	f.Int64Var(&c.Records.Count, "records", q.Records, "how many records")
 	f.Uint64Var(&c.Records.Devices, "devices", defaultDevices, "how many devices they come from")
 	f.DurationVar(&c.Records.Step, "step", defaultStep, "event time from one record to the next, whole microseconds; 10us for 100,000 devices")
 	f.IntVar(&c.Partitions, "partitions", defaultPartitions, "partitions of the records' topic")
