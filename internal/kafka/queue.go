@@ -185,6 +185,13 @@ func (q *Queue) Pending() (messages, bytes int) {
 	return q.messages, q.bytes
 }
 
+// Stopped returns the named stop of the queue; nil while it takes messages.
+func (q *Queue) Stopped() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stopped
+}
+
 // Err returns why the queue has stopped or why its last attempt failed; nil when all is well.
 func (q *Queue) Err() error {
 	q.mu.Lock()

@@ -93,6 +93,17 @@ func (o *kafkaOutput) Flush(ctx context.Context) error {
 	return nil
 }
 
+// Stopped is the pump's stop, or the queue's: its messages are answered long after they were handed over.
+func (o *kafkaOutput) Stopped() error {
+	if err := o.pump.Stopped(); err != nil {
+		return err
+	}
+	if q := o.queue.Load(); q != nil {
+		return q.Stopped()
+	}
+	return nil
+}
+
 // Status shows why the queue's last attempt failed, while it is repeated.
 func (o *kafkaOutput) Status() Status {
 	s := o.pump.Status()

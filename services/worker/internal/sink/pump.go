@@ -130,6 +130,13 @@ func (p *pump) put(ctx context.Context, it item) error {
 	}
 }
 
+// Stopped implements Output.
+func (p *pump) Stopped() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
 // Status implements Output.
 func (p *pump) Status() Status {
 	p.mu.Lock()
@@ -146,10 +153,8 @@ func (p *pump) Close() {
 }
 
 func (p *pump) ended() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err != nil {
-		return p.err
+	if err := p.Stopped(); err != nil {
+		return err
 	}
 	return ErrClosed
 }

@@ -17,6 +17,9 @@ type Output interface {
 	Write(ctx context.Context, rows *block.Batch) error
 	// Flush returns when all rows handed over are durable.
 	Flush(ctx context.Context) error
+	// Stopped returns the named stop that has ended the output, which the next Write would return; nil while it goes on.
+	// Without asking, a task that has no more rows would never know that its last ones were not written. From any goroutine.
+	Stopped() error
 	// Status tells how the output is doing; from any goroutine.
 	Status() Status
 	// Close ends the output at once; rows not yet written are gone.
@@ -75,6 +78,16 @@ func (c Chain) Write(ctx context.Context, rows *block.Batch) error {
 func (c Chain) Flush(ctx context.Context) error {
 	for _, o := range c {
 		if err := o.Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stopped returns the stop of the first output that has one.
+func (c Chain) Stopped() error {
+	for _, o := range c {
+		if err := o.Stopped(); err != nil {
 			return err
 		}
 	}

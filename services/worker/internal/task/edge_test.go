@@ -205,6 +205,37 @@ func TestALostEdgeIsAReset(t *testing.T) {
 	}
 }
 
+// The rows that could not be written were the last ones: no Write comes any more that would tell.
+func TestAnOutputThatStopsBehindTheLastRowFailsItsTask(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{"receiver": count10s, "source": `"select":[{"expr":"tbname"}]`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, scene{stream: stream, vgroups: 1, partitions: 1})
+				s.record(0, "a", 1, 0)
+				s.start()
+				time.Sleep(time.Second)
+				s.wantWell()
+				for _, out := range s.outlets { // there is one
+					out.mu.Lock()
+					out.stopped = fmt.Errorf("write: %w", pgtable.ErrMismatch)
+					out.mu.Unlock()
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				r := s.reports()["source-0"]
+				if name == "receiver" {
+					r = s.reports()["agg-0"]
+				}
+				if r.State != task.Failed || r.Cause == nil || r.Cause.Code != "target_mismatch" {
+					t.Errorf("got %s", s.describe())
+				}
+			})
+		})
+	}
+}
+
 func TestAFencedSinkAsksForAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

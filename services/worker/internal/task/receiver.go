@@ -134,6 +134,9 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 		}
 		return nil
 	case <-tick:
+		if err := r.cfg.Outputs.Stopped(); err != nil {
+			return err
+		}
 		if err := r.obey(ctx, watermark.Tick{Now: r.mono()}); err != nil {
 			return err
 		}

@@ -305,12 +305,13 @@ type outlet struct {
 	queue  chan *block.Batch
 	ended  chan struct{}
 
-	mu     sync.Mutex
-	fails  error         // of Write, from now on
-	shut   chan struct{} // closed when it opens; nil: it is open
-	pace   time.Duration // of a row
-	got    []*block.Batch
-	writes int
+	mu      sync.Mutex
+	fails   error         // of Write, from now on
+	stopped error         // what has ended it behind the last Write
+	shut    chan struct{} // closed when it opens; nil: it is open
+	pace    time.Duration // of a row
+	got     []*block.Batch
+	writes  int
 }
 
 // begin is called by the rig for each task that has the outlet.
@@ -389,6 +390,13 @@ func (o *outlet) Flush(ctx context.Context) error {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// Stopped implements sink.Output.
+func (o *outlet) Stopped() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stopped
 }
 
 // Status implements sink.Output.

@@ -278,6 +278,9 @@ func (s *Source) command(ctx context.Context, c command) error {
 
 // tick passes time: what is overdue is flushed, watermarks are told, requests repeated, the report made.
 func (s *Source) tick(ctx context.Context) error {
+	if err := s.cfg.Outputs.Stopped(); err != nil {
+		return err
+	}
 	now := s.mono()
 	if s.paused() {
 		for n := range s.partitions {
