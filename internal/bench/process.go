@@ -99,7 +99,7 @@ func (b *broker) stop() {
 }
 
 const (
-	brokerWithin = 30 * time.Second
+	brokerWithin = 10 * time.Second
 	brokerPoll   = 50 * time.Millisecond
 )
 
@@ -114,7 +114,7 @@ func await(ctx context.Context, kc *kafka.Client) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(errors.New("no broker answers"), err)
+			return errors.Join(errors.New("no broker answers: is --kafka right?"), err)
 		case <-time.After(brokerPoll):
 		}
 	}
