@@ -35,6 +35,11 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// withoutOurs is the environment without the suite's own variables, which the product does not know.
+func withoutOurs() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PONDAGE_") })
+}
+
 // process is a role of the binary as a process of its own.
 type process struct {
 	name string
@@ -57,7 +62,7 @@ func (p *process) start(t testing.TB) {
 	}
 	defer log.Close()
 	p.cmd = exec.Command(bin, p.args...)
-	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PONDAGE_") }) // the suite's own
+	p.cmd.Env = withoutOurs()
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.cmd.Start(); err != nil {
