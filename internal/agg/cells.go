@@ -2,6 +2,7 @@ package agg
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pondage/pondage/internal/block"
 )
@@ -31,8 +32,19 @@ func (c *Cells) Alloc() uint32 {
 		return cell
 	}
 	cell := uint32(len(c.words) / c.stride)
+	if len(c.words)+c.stride > cap(c.words) {
+		c.grow()
+	}
 	c.words = append(c.words, c.layout.initial...)
 	return cell
+}
+
+// maxDoubling is up to where the slab doubles, in words: 8 MiB. append would grow it by a quarter, and copy each cell five
+// times; beyond, that is the better bargain for the memory that stays unused.
+const maxDoubling = 1 << 20
+
+func (c *Cells) grow() {
+	c.words = slices.Grow(c.words, max(c.stride, min(len(c.words), maxDoubling)))
 }
 
 // Free gives the cells back.

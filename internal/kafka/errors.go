@@ -83,6 +83,9 @@ func Transient(err error) bool {
 
 // CodeOf returns the code of an error of this package, "" for any other.
 func CodeOf(err error) Code {
+	if err == nil {
+		return "" // asked for each message: errors.As would allocate
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code
