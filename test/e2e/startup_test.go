@@ -29,7 +29,7 @@ func TestAProcessThatCannotStartSaysWhy(t *testing.T) {
 	port := taken.Addr().String()
 	const private = 0o600
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("log: {levle: info}\n"), private); err != nil {
+	if err := os.WriteFile(file, []byte("log: {levels: info}\n"), private); err != nil {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -46,7 +46,7 @@ func TestAProcessThatCannotStartSaysWhy(t *testing.T) {
 		"a port in use":            {[]string{"coordinator", "--http-listen", port, "--postgres-url", noDatabase, "--security-cluster-secret", shared}, 1, []string{port, "in use"}},
 		"a broker's port in use":   {[]string{"broker", "--listen", port, "--data-dir", t.TempDir()}, 1, []string{port, "in use"}},
 		"a file where data go":     {[]string{"worker", "--data-dir", filepath.Join(file, "node"), "--postgres-url", noDatabase, "--security-cluster-secret", shared}, 1, []string{file}},
-		"an unknown key":           {[]string{"coordinator", "--config", file}, 2, []string{"levle", "level"}},
+		"an unknown key":           {[]string{"coordinator", "--config", file}, 2, []string{"levels", "level"}},
 		"an unknown flag":          {[]string{"coordinator", "--http-lisen", port}, 2, []string{"http-lisen"}},
 		"no database":              {[]string{"coordinator", "--http-listen", "127.0.0.1:0", "--security-cluster-secret", shared}, 2, []string{"postgres"}},
 		"an address outside alone": {[]string{"coordinator", "--http-listen", "0.0.0.0:0", "--postgres-url", noDatabase}, 2, []string{"cluster_secret"}},
