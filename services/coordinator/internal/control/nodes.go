@@ -183,11 +183,17 @@ func (s *Service) Checks(ctx context.Context) []Check {
 		lead.Err = errorf(CodeNotLeader, "nobody leads")
 	}
 	checks = append(checks, lead)
-	p := s.picture.Load()
-	if !l.Self || p == nil {
+	if !l.Self {
 		return checks
 	}
 	nodes := Check{Name: "nodes"}
+	p := s.picture.Load()
+	if p == nil || p.term != l.Term {
+		// The lease was taken and the first pass has not looked yet: who were told "ready" here would find no node, although
+		// one is about to register.
+		nodes.Err = errNotReady()
+		return append(checks, nodes)
+	}
 	alive := len(p.live())
 	if alive < s.config.MinNodes {
 		nodes.Err = errorf(CodeNodesMissing, "%d nodes are alive, %d are wanted", alive, s.config.MinNodes)
