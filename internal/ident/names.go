@@ -20,8 +20,3 @@ func (c Cluster) DeadTopic(source string) string { return fmt.Sprintf("%s.%s.dea
 
 // OffsetsGroup is the consumer group under which a stream's source offsets are published for other tools.
 func (c Cluster) OffsetsGroup(stream string) string { return fmt.Sprintf("%s.%s.offsets", c, stream) }
-
-// SinkSession is the application_name of a sink's Postgres sessions: who holds a fence can be found and ended.
-func (c Cluster) SinkSession(stream string, vg VGroup, stage Stage) string {
-	return fmt.Sprintf("%s.%s.%d.%d", c, stream, vg, stage)
-}

@@ -48,20 +48,41 @@ func (t *Table) Create(ctx context.Context, db Beginner) (made bool, err error) 
 			return err
 		}
 		if there {
-			return t.check(ctx, tx)
-		}
-		for _, s := range t.createSQL() {
-			if _, err := tx.Exec(ctx, s); err != nil {
+			if err := t.check(ctx, tx); err != nil {
 				return err
 			}
+		} else if err := execAll(ctx, tx, t.createSQL()); err != nil {
+			return err
 		}
-		made = true
-		return nil
+		made = !there
+		return t.createBeside(ctx, tx)
 	})
 	if err != nil {
 		return false, fmt.Errorf("result table %s: %w", t.ident(), err)
 	}
 	return made, nil
+}
+
+// createBeside makes the table that stands beside this one. A statement that would change nothing is not sent: it would
+// wait for whoever writes.
+func (t *Table) createBeside(ctx context.Context, tx pgx.Tx) error {
+	if t.besideIdent() == "" {
+		return nil
+	}
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.besideIdent()).Scan(&there); err != nil || there {
+		return err
+	}
+	return execAll(ctx, tx, t.besideSQL())
+}
+
+func execAll(ctx context.Context, tx pgx.Tx, statements []string) error {
+	for _, s := range statements {
+		if _, err := tx.Exec(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Check tells whether a table that is there has the shape that Create makes; one that is not there is fine. It changes
@@ -82,10 +103,26 @@ func (t *Table) Check(ctx context.Context, db Beginner) error {
 	return nil
 }
 
-// Drop removes the table if it is there.
+// Drop removes the table, and what stands beside it, if it is there.
 func (t *Table) Drop(ctx context.Context, db DB) error {
-	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+t.ident()); err != nil {
-		return fmt.Errorf("drop result table %s: %w", t.ident(), err)
+	for _, name := range []string{t.ident(), t.besideIdent()} {
+		if name == "" {
+			continue
+		}
+		if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+name); err != nil {
+			return fmt.Errorf("drop result table %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// DropBeside removes what stands beside the table of a stream that is no more; the table is its user's.
+func (t *Table) DropBeside(ctx context.Context, db DB) error {
+	if t.besideIdent() == "" {
+		return nil
+	}
+	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+t.besideIdent()); err != nil {
+		return fmt.Errorf("drop %s: %w", t.besideIdent(), err)
 	}
 	return nil
 }

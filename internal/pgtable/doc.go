@@ -2,9 +2,15 @@
 // the upsert and the queries over it (DESIGN §9, INTERFACE §3).
 //
 // It owns: how result columns become Postgres columns and back, the unique index on the natural key (NULLS NOT DISTINCT),
-// the columns _cp, _vgroup and _written, the fence rows in schema pondage, how rows expire, the SQL text of all of it. It
-// does not own: when
-// results are written or how failures are retried (the worker's sink), nor what the columns are (package plan).
+// the columns _cp, _vgroup and _written, the fence rows and the marks of what is published in schema pondage, the tables
+// beside a result table, how rows expire, the SQL text of all of it. It does not own: when results are written or how
+// failures are retried (the worker's sink), nor what the columns are (package plan).
+//
+//	<table>          the results
+//	<table>__before  delivery upsert: rows as they were before an interval replaced them (before.go)
+//	<table>__stage   delivery transactional: results whose checkpoint is not complete (staging.go)
+//	pondage.fence    a row a (cluster, stream, vgroup): its stage, and since which checkpoint images are kept
+//	pondage.published  a row a transactional stream: the newest checkpoint whose results are in the table
 //
 // The coordinator uses it when a stream is created (Create refuses another shape by name), the worker to write and to
 // answer queries.

@@ -28,6 +28,37 @@ type Table struct {
 	Key     []string // names of columns
 	// Retain is how long a row is kept after it was last written (Expire); 0: for ever, as in a user's table.
 	Retain time.Duration
+	// Delivery says how results get into it, and so what stands beside it.
+	Delivery Delivery
+}
+
+// Delivery is how results get into a table (DESIGN §9).
+type Delivery uint8
+
+const (
+	// Upsert writes results as they come; what they replace is kept in <table>__before (Restore).
+	Upsert Delivery = iota
+	// Transactional stages results in <table>__stage until their checkpoint is complete (Publish).
+	Transactional
+)
+
+// besideIdent is the table that stands beside this one; "" where none does.
+func (t *Table) besideIdent() string {
+	switch {
+	case t.Delivery == Transactional:
+		return t.stageIdent()
+	case len(t.Key) > 0:
+		return t.beforeIdent()
+	}
+	return "" // rows without a key are never replaced
+}
+
+// besideSQL returns the statements that make it.
+func (t *Table) besideSQL() []string {
+	if t.Delivery == Transactional {
+		return t.stageSQL()
+	}
+	return t.beforeSQL()
 }
 
 // Of returns the table with a name as specs write it, `table` or `schema.table`.
@@ -97,5 +128,5 @@ func (t *Table) createSQL() []string {
 	if len(t.Key) > 0 {
 		stmts = append(stmts, fmt.Sprintf("ALTER TABLE %s ADD UNIQUE NULLS NOT DISTINCT (%s)", t.ident(), quoteAll(t.Key)))
 	}
-	return append(stmts, fmt.Sprintf("CREATE INDEX ON %s (%s)", t.ident(), VGroupColumn))
+	return append(stmts, fmt.Sprintf("CREATE INDEX ON %s (%s, %s)", t.ident(), VGroupColumn, CheckpointColumn))
 }

@@ -35,9 +35,9 @@ func NewWriter(t *Table) *Writer {
 	return w
 }
 
-// upsertSQL takes one array a column, then _cp and _vgroup.
-func (t *Table) upsertSQL() string {
-	var names, arrays, columns, values, updates []string
+// unnest returns the parts of a statement that takes one array a column: the columns' names, the arrays as parameters,
+// the names of their elements, and the elements as values.
+func (t *Table) unnest() (names, arrays, columns, values []string) {
 	for i, f := range t.Columns {
 		names = append(names, quote(f.Name))
 		columns = append(columns, fmt.Sprintf("c%d", i))
@@ -49,14 +49,28 @@ func (t *Table) upsertSQL() string {
 			arrays = append(arrays, fmt.Sprintf("$%d::%s[]", i+1, pgType(f.Type)))
 			values = append(values, fmt.Sprintf("c%d", i))
 		}
+	}
+	return names, arrays, columns, values
+}
+
+// updates is what ON CONFLICT does to a row that is there.
+func (t *Table) updates() string {
+	var all []string
+	for _, f := range t.Columns {
 		if !slices.Contains(t.Key, f.Name) {
-			updates = append(updates, fmt.Sprintf("%s = excluded.%[1]s", quote(f.Name)))
+			all = append(all, fmt.Sprintf("%s = excluded.%[1]s", quote(f.Name)))
 		}
 	}
-	updates = append(updates, CheckpointColumn+" = excluded."+CheckpointColumn, VGroupColumn+" = excluded."+VGroupColumn)
+	all = append(all, CheckpointColumn+" = excluded."+CheckpointColumn, VGroupColumn+" = excluded."+VGroupColumn)
 	if t.Retain > 0 {
-		updates = append(updates, WrittenColumn+" = now()")
+		all = append(all, WrittenColumn+" = now()")
 	}
+	return strings.Join(all, ", ")
+}
+
+// upsertSQL takes one array a column, then _cp and _vgroup.
+func (t *Table) upsertSQL() string {
+	names, arrays, columns, values := t.unnest()
 	n := len(t.Columns)
 	sql := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, $%d::bigint, $%d::integer FROM unnest(%s) u(%s)",
 		t.ident(), strings.Join(names, ", "), CheckpointColumn, VGroupColumn, strings.Join(values, ", "), n+1, n+2,
@@ -64,11 +78,12 @@ func (t *Table) upsertSQL() string {
 	if len(t.Key) == 0 {
 		return sql
 	}
-	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s", sql, quoteAll(t.Key), strings.Join(updates, ", "))
+	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s", sql, quoteAll(t.Key), t.updates())
 }
 
 // Upsert writes the rows of the batches, in order, in one transaction under the fence: the last row of a key wins.
-// cp is the id of the last trigger the sink task has passed.
+// cp is the id of the last trigger the sink task has passed. What it replaces of older intervals is kept beside the table
+// (Restore).
 //
 // Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the table since Create; otherwise Postgres's.
 func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.CheckpointID, batches []*block.Batch) error {
@@ -85,18 +100,26 @@ func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.Chec
 		if err := f.hold(ctx, tx); err != nil {
 			return err
 		}
+		if err := w.images(ctx, tx, cp, rows, batches); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, w.sql, args...)
 		return err
 	})
-	if err == nil {
-		return nil
+	if err != nil {
+		return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), w.named(ctx, db, err))
 	}
+	return nil
+}
+
+// named says of an error whether it is that somebody has dropped or changed the table.
+func (w *Writer) named(ctx context.Context, db Beginner, err error) error {
 	if mayBeShape(err) {
 		if changed := w.table.stillFits(ctx, db); errors.Is(changed, ErrMismatch) {
-			err = changed
+			return changed
 		}
 	}
-	return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), err)
+	return err
 }
 
 // accessRules is the SQLSTATE class of statements that do not fit what is there: no such table, column or constraint.
@@ -109,10 +132,10 @@ func mayBeShape(err error) bool {
 
 // gone is the mismatch of a table that is not there any more. It is not made again on the way: it would lack the rows that
 // were written before, and nobody would know.
-type gone struct{}
+type gone struct{ table string }
 
-func (gone) Error() string {
-	return "the table was dropped while it was written; started again, the stream makes it and writes it from its start"
+func (g gone) Error() string {
+	return g.table + " was dropped while the stream wrote it; started again, the stream makes it and writes it from its start"
 }
 
 func (gone) Is(target error) bool { return target == ErrMismatch }
@@ -121,11 +144,16 @@ func (gone) Is(target error) bool { return target == ErrMismatch }
 func (t *Table) stillFits(ctx context.Context, db Beginner) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		var there bool
-		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.ident()).Scan(&there); err != nil {
-			return err
-		}
-		if !there {
-			return gone{}
+		for _, name := range []string{t.ident(), t.besideIdent()} {
+			if name == "" {
+				continue
+			}
+			if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", name).Scan(&there); err != nil {
+				return err
+			}
+			if !there {
+				return gone{name}
+			}
 		}
 		return t.check(ctx, tx)
 	})

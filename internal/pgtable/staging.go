@@ -1,0 +1,155 @@
+package pgtable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// The staging table of `delivery: transactional` (DESIGN §9): sink tasks write their results beside the table, and when a
+// checkpoint is complete one transaction moves those before it into the table. Readers see whole cuts only.
+//
+// A row carries _after, the last trigger that its task had passed, and _n, rising per vgroup and stage: the order in which
+// the results of a key were made.
+const (
+	stageSuffix = "__stage"
+	afterColumn = "_after"
+	orderColumn = "_n"
+)
+
+func (t *Table) stageIdent() string { return t.beside(stageSuffix) }
+
+func (t *Table) stageSQL() []string {
+	var cols strings.Builder
+	for _, f := range t.Columns {
+		fmt.Fprintf(&cols, "%s %s, ", quote(f.Name), pgType(f.Type))
+	}
+	return []string{
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s%s integer NOT NULL, %s bigint NOT NULL, %s bigint NOT NULL)",
+			t.stageIdent(), cols.String(), VGroupColumn, afterColumn, orderColumn),
+		fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)",
+			pgx.Identifier{indexName(t.Name + stageSuffix)}.Sanitize(), t.stageIdent(), afterColumn),
+	}
+}
+
+// Stage writes the rows of the batches, in order, into the staging table, in one transaction under the fence. after is
+// the last trigger the sink task has passed, first the _n of the first row; it returns that of the next one.
+//
+// Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the tables; otherwise Postgres's.
+func (w *Writer) Stage(ctx context.Context, db Beginner, f Fence, after ident.CheckpointID, first int64, batches []*block.Batch) (next int64, err error) {
+	var rows []rowRef
+	for b, batch := range batches {
+		for i := range batch.Rows() {
+			rows = append(rows, rowRef{batch: int32(b), row: int32(i)})
+		}
+	}
+	if len(rows) == 0 {
+		return first, nil
+	}
+	args := make([]any, 0, len(w.table.Columns)+3)
+	for c, field := range w.table.Columns {
+		args = append(args, array(field.Type, rows, batches, c))
+	}
+	args = append(args, int32(f.VGroup), int64(after), first)
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := f.hold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, w.table.stageRowsSQL(), args...)
+		return err
+	})
+	if err != nil {
+		return first, fmt.Errorf("stage %d rows for %s: %w", len(rows), w.table.ident(), w.named(ctx, db, err))
+	}
+	return first + int64(len(rows)), nil
+}
+
+// stageRowsSQL takes one array a column, then vgroup, after and the number of the first row.
+func (t *Table) stageRowsSQL() string {
+	names, arrays, columns, values := t.unnest()
+	n := len(t.Columns)
+	return fmt.Sprintf("INSERT INTO %s (%s, %s, %s, %s) SELECT %s, $%d::integer, $%d::bigint, $%d::bigint + row - 1 FROM unnest(%s) WITH ORDINALITY u(%s, row)",
+		t.stageIdent(), strings.Join(names, ", "), VGroupColumn, afterColumn, orderColumn, strings.Join(values, ", "), n+1, n+2, n+3,
+		strings.Join(arrays, ", "), strings.Join(columns, ", "))
+}
+
+// Unstage deletes the fence's vgroup's staged rows from after trigger c: those of a dead timeline. It comes after the
+// fence was raised and before anything is staged. It may be repeated.
+//
+// Errors: ErrFenced; otherwise Postgres's.
+func (t *Table) Unstage(ctx context.Context, db Beginner, f Fence, c ident.CheckpointID) error {
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := f.hold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, fmt.Sprintf("DELETE FROM %s WHERE %s = $1 AND %s >= $2", t.stageIdent(), VGroupColumn, afterColumn), int32(f.VGroup), int64(c))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unstage rows of %s after checkpoint %d: %w", t.ident(), c, err)
+	}
+	return nil
+}
+
+// Published returns the newest checkpoint whose results are in the table; 0 before the first.
+func (f Fence) Published(ctx context.Context, db DB) (ident.CheckpointID, error) {
+	var cp int64
+	err := db.QueryRow(ctx, "SELECT cp FROM pondage.published WHERE cluster = $1 AND stream = $2", f.Cluster, f.Stream).Scan(&cp)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("published checkpoint of stream %d: %w", f.Stream, err)
+	}
+	return ident.CheckpointID(cp), nil
+}
+
+// Publish moves the staged rows of all vgroups from before trigger c into the table, in one transaction, and returns
+// the checkpoint that was published before. One that is published already changes nothing. Only when every sink task has
+// staged everything from before c, and c is complete, may it be called; one task of the stream does it.
+//
+// Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the tables; otherwise Postgres's.
+func (w *Writer) Publish(ctx context.Context, db Beginner, f Fence, c ident.CheckpointID) (before ident.CheckpointID, err error) {
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := f.hold(ctx, tx); err != nil {
+			return err
+		}
+		var cp int64
+		err := tx.QueryRow(ctx, `INSERT INTO pondage.published AS p (cluster, stream, cp) VALUES ($1, $2, 0)
+			ON CONFLICT (cluster, stream) DO UPDATE SET cp = p.cp RETURNING cp`, f.Cluster, f.Stream).Scan(&cp)
+		if err != nil {
+			return err
+		}
+		if before = ident.CheckpointID(cp); before >= c {
+			return nil
+		}
+		for _, s := range w.table.publishSQL() {
+			if _, err := tx.Exec(ctx, s, int64(c)); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, "UPDATE pondage.published SET cp = $3 WHERE cluster = $1 AND stream = $2", f.Cluster, f.Stream, int64(c))
+		return err
+	})
+	if err != nil {
+		return before, fmt.Errorf("publish checkpoint %d of %s: %w", c, w.table.ident(), w.named(ctx, db, err))
+	}
+	return before, nil
+}
+
+// publishSQL takes the checkpoint. The last row of a key wins: of the newest interval, and there the last one made.
+func (t *Table) publishSQL() []string {
+	names, _, _, _ := t.unnest()
+	columns := strings.Join(names, ", ")
+	move := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, $1::bigint, %s FROM ", t.ident(), columns, CheckpointColumn, VGroupColumn, columns, VGroupColumn)
+	if len(t.Key) == 0 {
+		move += fmt.Sprintf("%s WHERE %s < $1 ORDER BY %[2]s, %s", t.stageIdent(), afterColumn, orderColumn)
+	} else {
+		move += fmt.Sprintf("(SELECT DISTINCT ON (%s) * FROM %s WHERE %s < $1 ORDER BY %[1]s, %[3]s DESC, %s DESC) s ON CONFLICT (%[1]s) DO UPDATE SET %[5]s",
+			quoteAll(t.Key), t.stageIdent(), afterColumn, orderColumn, t.updates())
+	}
+	return []string{move, fmt.Sprintf("DELETE FROM %s WHERE %s < $1", t.stageIdent(), afterColumn)}
+}
