@@ -48,12 +48,14 @@ func (l *Listener) Addr() net.Addr { return l.listener.Addr() }
 // Service returns the service that serves until it is stopped.
 func (l *Listener) Service(name string) *lifecycle.Service {
 	closing, endLive := context.WithCancel(context.Background())
+	var unasked silent
 	l.server = &http.Server{
 		Handler: l.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), closingKey{}, closing)
 		},
-		ErrorLog: slog.NewLogLogger(l.logger.Handler(), slog.LevelDebug),
+		ConnState: unasked.note,
+		ErrorLog:  slog.NewLogLogger(l.logger.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
 	return lifecycle.NewService(name, lifecycle.Parts{
@@ -73,6 +75,7 @@ func (l *Listener) Service(name string) *lifecycle.Service {
 			ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 			defer cancel()
 			endLive()
+			unasked.end()
 			if err := l.server.Shutdown(ctx); err != nil {
 				return errors.Join(err, l.server.Close())
 			}
