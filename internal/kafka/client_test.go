@@ -176,6 +176,33 @@ func TestTopicWithOtherSettingsIsRefusedWithTheDifference(t *testing.T) {
 	}
 }
 
+// TestALeaderThatIsNotOneYetIsAskedAgain: the metadata may name the leader of a new topic before that broker knows of it.
+func TestALeaderThatIsNotOneYetIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("t", 1)
+	b.write("t", 0, "a", "b")
+	refusals := 2
+	b.cluster.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		if refusals == 0 {
+			return nil, nil, false
+		}
+		refusals--
+		b.cluster.KeepControl()
+		answer := r.ResponseKind().(*kmsg.ListOffsetsResponse)
+		p := kmsg.NewListOffsetsResponseTopicPartition()
+		p.ErrorCode = kerr.NotLeaderForPartition.Code
+		topic := kmsg.NewListOffsetsResponseTopic()
+		topic.Topic, topic.Partitions = "t", append(topic.Partitions, p)
+		answer.Topics = append(answer.Topics, topic)
+		return answer, nil, true
+	})
+	ends, err := b.client.Ends(b.ctx, "t")
+	if err != nil || ends[0] != 2 {
+		t.Errorf("%v, %v; want the end 2", ends, err)
+	}
+}
+
 func TestOffsetsByNameAndByTime(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
