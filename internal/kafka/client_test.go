@@ -179,8 +179,8 @@ func TestTopicWithOtherSettingsIsRefusedWithTheDifference(t *testing.T) {
 // TestALeaderThatIsNotOneYetIsAskedAgain: the metadata may name the leader of a new topic before that broker knows of it.
 func TestALeaderThatIsNotOneYetIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	b.topic("t", 1)
+	b := newBed(t, kfake.NumBrokers(3))
+	b.topic("t", 4)
 	b.write("t", 0, "a", "b")
 	refusals := 2
 	b.cluster.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -189,17 +189,20 @@ func TestALeaderThatIsNotOneYetIsAskedAgain(t *testing.T) {
 		}
 		refusals--
 		b.cluster.KeepControl()
-		answer := r.ResponseKind().(*kmsg.ListOffsetsResponse)
-		p := kmsg.NewListOffsetsResponseTopicPartition()
-		p.ErrorCode = kerr.NotLeaderForPartition.Code
+		asked, answer := r.(*kmsg.ListOffsetsRequest), r.ResponseKind().(*kmsg.ListOffsetsResponse)
 		topic := kmsg.NewListOffsetsResponseTopic()
-		topic.Topic, topic.Partitions = "t", append(topic.Partitions, p)
+		topic.Topic = "t"
+		for _, p := range asked.Topics[0].Partitions {
+			refused := kmsg.NewListOffsetsResponseTopicPartition()
+			refused.Partition, refused.ErrorCode = p.Partition, kerr.NotLeaderForPartition.Code
+			topic.Partitions = append(topic.Partitions, refused)
+		}
 		answer.Topics = append(answer.Topics, topic)
 		return answer, nil, true
 	})
 	ends, err := b.client.Ends(b.ctx, "t")
-	if err != nil || ends[0] != 2 {
-		t.Errorf("%v, %v; want the end 2", ends, err)
+	if err != nil || ends[0] != 2 || len(ends) != 4 {
+		t.Errorf("%v, %v; want four ends, the first 2", ends, err)
 	}
 }
 
