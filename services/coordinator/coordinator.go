@@ -37,8 +37,11 @@ type Coordinator struct {
 	tel      *telemetry.Telemetry
 }
 
-// migratePause is the pause between two attempts to bring the metastore's schema up.
-const migratePause = time.Second
+// migratePause is the pause between two attempts to bring the metastore's schema up, migrateSay between two words about it.
+const (
+	migratePause = time.Second
+	migrateSay   = 10 * time.Second
+)
 
 // New wires a replica and opens its port. Nothing else is reached before Services are started: a metastore or broker that is
 // down shows in /readyz, it does not keep the process from starting.
@@ -143,17 +146,27 @@ func (c *Coordinator) pingKafka(ctx context.Context) error {
 	return k.Client.Ping(ctx)
 }
 
-// run brings the schema up, however long the metastore takes to answer, then leads or stands by.
+// run brings the schema up, however long the metastore takes to answer, then leads or stands by. A metastore that
+// refuses who asks, or has no such database, ends the process: repeating does not help.
 func (c *Coordinator) run(ctx context.Context) error {
+	began := time.Now()
+	var said time.Time
 	for {
 		err := schema.Up(ctx, c.dsn)
-		if err == nil {
+		switch {
+		case err == nil:
+			if !said.IsZero() {
+				c.tel.Logger.Info("the metastore answers", "after", time.Since(began).Round(time.Second))
+			}
 			return c.app.Run(ctx)
+		case ctx.Err() != nil:
+			return nil // the end of the process interrupted it
+		case connect.Credentials(err), connect.NoDatabase(err):
+			return fmt.Errorf("the metastore cannot be used; check postgres.url and postgres.password: %w", err)
+		case time.Since(said) >= migrateSay:
+			c.tel.Logger.Warn("the metastore's schema cannot be brought up; it is tried again until it can", "error", err)
+			said = time.Now()
 		}
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of the process interrupted it
-		}
-		c.tel.Logger.Error("the metastore's schema cannot be brought up; tried again", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil

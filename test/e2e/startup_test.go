@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,20 +37,25 @@ func TestAProcessThatCannotStartSaysWhy(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("end-to-end"), private); err != nil {
 		t.Fatal(err)
 	}
-	shared := "file:" + secret
+	known := "file:" + secret
+	stack := shared(t)
 	const noDatabase = "postgres://nobody@127.0.0.1:1/none"
 	for what, test := range map[string]struct {
 		args   []string
 		status int
 		says   []string
 	}{
-		"a port in use":            {[]string{"coordinator", "--http-listen", port, "--postgres-url", noDatabase, "--security-cluster-secret", shared}, 1, []string{port, "in use"}},
-		"a broker's port in use":   {[]string{"broker", "--listen", port, "--data-dir", t.TempDir()}, 1, []string{port, "in use"}},
-		"a file where data go":     {[]string{"worker", "--data-dir", filepath.Join(file, "node"), "--postgres-url", noDatabase, "--security-cluster-secret", shared}, 1, []string{file}},
-		"an unknown key":           {[]string{"coordinator", "--config", file}, 2, []string{"levels", "level"}},
-		"an unknown flag":          {[]string{"coordinator", "--http-lisen", port}, 2, []string{"http-lisen"}},
-		"no database":              {[]string{"coordinator", "--http-listen", "127.0.0.1:0", "--security-cluster-secret", shared}, 2, []string{"postgres"}},
-		"an address outside alone": {[]string{"coordinator", "--http-listen", "0.0.0.0:0", "--postgres-url", noDatabase}, 2, []string{"cluster_secret"}},
+		"a port in use":                     {[]string{"coordinator", "--http-listen", port, "--postgres-url", noDatabase, "--security-cluster-secret", known}, 1, []string{port, "in use"}},
+		"a broker's port in use":            {[]string{"broker", "--listen", port, "--data-dir", t.TempDir()}, 1, []string{port, "in use"}},
+		"a file where data go":              {[]string{"worker", "--data-dir", filepath.Join(file, "node"), "--postgres-url", noDatabase, "--security-cluster-secret", known}, 1, []string{file}},
+		"an unknown key":                    {[]string{"coordinator", "--config", file}, 2, []string{"levels", "level"}},
+		"an unknown flag":                   {[]string{"coordinator", "--http-lisen", port}, 2, []string{"http-lisen"}},
+		"no database":                       {[]string{"coordinator", "--http-listen", "127.0.0.1:0", "--security-cluster-secret", known}, 2, []string{"postgres"}},
+		"nothing at the database's address": {[]string{"dev", "--http-listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--postgres", noDatabase}, 1, []string{"127.0.0.1:1", "refused", "--postgres"}},
+		"nothing at the broker's address":   {[]string{"dev", "--http-listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--kafka", "127.0.0.1:1"}, 1, []string{"127.0.0.1:1", "refused", "kafka.brokers"}},
+		"no such database, apart":           {[]string{"coordinator", "--http-listen", "127.0.0.1:0", "--security-cluster-secret", known, "--postgres-url", withDatabase(t, stack.dsn, "no_such_database")}, 1, []string{"no_such_database", "3D000"}},
+		"no such role, in one":              {[]string{"dev", "--http-listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--postgres", withUser(t, stack.dsn, "no_such_role")}, 1, []string{"no_such_role", "SQLSTATE 28", "user"}},
+		"an address outside alone":          {[]string{"coordinator", "--http-listen", "0.0.0.0:0", "--postgres-url", noDatabase}, 2, []string{"cluster_secret"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +74,26 @@ func TestAProcessThatCannotStartSaysWhy(t *testing.T) {
 			}
 		})
 	}
+}
+
+func withDatabase(t *testing.T, dsn, name string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func withUser(t *testing.T, dsn, name string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(name)
+	return u.String()
 }
 
 // TestASourceThatCannotBeReachedIsRefusedByName: nothing remains of the request.

@@ -163,6 +163,8 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		}
 		s.closers = append(s.closers, func(context.Context) error { return b.Stop() })
 		cfg.Kafka.Brokers = b.Addrs()
+	} else if err := probeKafka(ctx, cfg.Kafka); err != nil {
+		return err
 	}
 	if cfg.Postgres.URL == "" {
 		p, err := devstack.StartPostgres(ctx, filepath.Join(cfg.DataDir, "postgres"), devstack.PostgresOptions{Durability: o.Durability})
@@ -171,6 +173,8 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		}
 		s.closers = append(s.closers, func(context.Context) error { return p.Stop() })
 		cfg.Postgres.URL = p.DSN()
+	} else if err := probePostgres(ctx, cfg.Postgres); err != nil {
+		return err
 	}
 	s.brokers, s.dsn = cfg.Kafka.Brokers, cfg.Postgres.URL
 	return nil

@@ -54,6 +54,8 @@ type Agent struct {
 	cluster Cluster
 	ready   bool // registered, and the last beat was answered
 	lastErr error
+	failing time.Time // since when calls fail; zero: they do not
+	warned  bool      // of it
 }
 
 // NewAgent returns the agent of a node that is reached at the address (the base URL of its API).
@@ -245,15 +247,25 @@ func (a *Agent) obey(term ident.Term, orders []common.Order, hand func(ident.Ter
 	hand(term, orders)
 }
 
-// note remembers how the last call went, and logs a change once.
+// note remembers how the last call went, and logs a change once. A coordinator that starts beside the node, or hands its
+// lease over, does not answer for a moment: that is not worth a word.
 func (a *Agent) note(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case err != nil && a.lastErr == nil:
-		a.log.Warn("the coordinator does not answer; tasks go on", "error", err)
-	case err == nil && a.lastErr != nil:
-		a.log.Info("the coordinator answers again")
+	switch now := time.Now(); {
+	case err == nil:
+		if a.warned {
+			a.log.Info("the coordinator answers again")
+		}
+		a.failing, a.warned = time.Time{}, false
+	case a.failing.IsZero():
+		a.failing = now
+	case !a.warned && now.Sub(a.failing) >= silenceWorthAWord:
+		a.warned = true
+		a.log.Warn("the coordinator does not answer; tasks go on", "error", err, "for", now.Sub(a.failing).Round(time.Second))
 	}
 	a.lastErr, a.ready = err, err == nil
 }
+
+// silenceWorthAWord is longer than a start or a take-over of the lease takes.
+const silenceWorthAWord = 5 * time.Second
