@@ -338,10 +338,15 @@ func (c *cluster) send(t testing.TB, source string, lines ...string) {
 // put writes records to a partition of a topic, past ingest.
 func (c *cluster) put(t testing.TB, topic string, partition int, lines ...string) {
 	t.Helper()
-	q, err := c.producer.Open(t.Context(), topic, ident.Partition(partition), kafka.QueueOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var q *kafka.Queue
+	// Brokers hear of new partitions one after the other, and any of them may be asked.
+	eventually(t, patience, fmt.Sprintf("partition %d of %s", partition, topic), func() string {
+		var err error
+		if q, err = c.producer.Open(t.Context(), topic, ident.Partition(partition), kafka.QueueOptions{}); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	defer q.Close()
 	for _, line := range lines {
 		if err := q.Send(t.Context(), kafka.Message{Value: []byte(line)}); err != nil {
