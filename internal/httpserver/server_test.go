@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -311,6 +312,35 @@ func TestT54_WritersWithoutReadingSeeTheRefusal(t *testing.T) {
 	answer := make([]byte, 12)
 	if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "HTTP/1.1 413" {
 		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+// TestT54_WhoStopsSendingHasTheWholeAnswer: a client that stops at the refusal, as curl does, sees its end at once and does
+// not wait until the server has given up on the rest.
+func TestT54_WhoStopsSendingHasTheWholeAnswer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(newServer(t, nil).Handler())
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "PUT /v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n"
+	if _, err := io.WriteString(conn, head+strings.Repeat("a", 1<<16)); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(drainTime / 2)); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != 413 || !strings.Contains(string(text), "body_too_large") {
+		t.Errorf("status %d, %v: %s", answer.StatusCode, err, text)
 	}
 }
 

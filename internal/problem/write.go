@@ -30,9 +30,16 @@ func Write(w http.ResponseWriter, r *http.Request, err error) *Document {
 	if d.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("problem: a document of plain members cannot be encoded: " + err.Error())
+	}
+	text = append(text, '\n')
+	// The length lets a client that still sends see the end of the answer before the server has read what it sends.
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(d.Status)
 	if r.Method != http.MethodHead {
-		_ = json.NewEncoder(w).Encode(d) // an error means that the client is gone; there is nobody to tell
+		_, _ = w.Write(text) // an error means that the client is gone; there is nobody to tell
 	}
 	return d
 }
