@@ -9,6 +9,7 @@ var packages = map[string]Layer{
 	"internal/tablehash": Vocabulary,
 	"internal/rowjson":   Vocabulary,
 	"internal/calendar":  Vocabulary,
+	"internal/manifest":  Vocabulary,
 	"examples/flights":   Vocabulary, // data alone
 
 	"internal/sql":          Core,
