@@ -46,6 +46,9 @@ var packages = map[string]Layer{
 
 	"internal/kafka":                                Adapter,
 	"internal/pgtable":                              Adapter,
+	"internal/storage":                              Adapter,
+	"internal/storage/vfs":                          Platform,
+	"internal/storage/faultfs":                      TestOnly,
 	"services/coordinator/internal/store":           Seam,
 	"services/coordinator/internal/store/memstore":  Adapter,
 	"services/coordinator/internal/store/pgstore":   Adapter,
