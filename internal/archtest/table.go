@@ -36,6 +36,7 @@ var packages = map[string]Layer{
 	"internal/config/gen/...": Main,
 	"internal/lifecycle":      Platform,
 	"internal/telemetry":      Platform,
+	"internal/failpoint":      Platform,
 	"internal/httpserver":     Platform,
 	"internal/httpserver/...": Platform,
 

@@ -1,0 +1,82 @@
+package failpoint
+
+// Point is a name: where/what:when, or the name of a misbehaviour.
+type Point string
+
+// Kind says what a point can do.
+type Kind string
+
+// The kinds.
+const (
+	KindPlace        Kind = "place"        // between two steps: Hit
+	KindMisbehaviour Kind = "misbehaviour" // a wrong step: On
+)
+
+// Info describes a point.
+type Info struct {
+	Point Point
+	Kind  Kind
+	Where string // the package that calls it
+	What  string // for: what it shows
+}
+
+// The places of the checkpoint stores.
+const (
+	StorageFileBeforeSync      Point = "storage/file:before-sync"
+	StorageFileBeforeRename    Point = "storage/file:before-rename"
+	StorageFileBeforeDirSync   Point = "storage/file:before-dirsync"
+	StorageFileAfterDirSync    Point = "storage/file:after-dirsync"
+	StorageManifestBeforeWrite Point = "storage/manifest:before-write"
+	StorageManifestVisible     Point = "storage/manifest:visible"
+	StorageFenceBeforeSync     Point = "storage/fence:before-sync"
+	StorageRetainBeforeDelete  Point = "storage/retain:before-delete"
+	StorageRetainBetween       Point = "storage/retain:between-deletes"
+)
+
+// The misbehaviours: each breaks one promise, so that a simulation or a chaos run must report it.
+const (
+	DropOneBlock     Point = "drop-one-block"
+	DupOneBlock      Point = "dup-one-block"
+	SkipFence        Point = "skip-fence"
+	CommitEarly      Point = "commit-early"
+	ReuseStage       Point = "reuse-stage"
+	ReuseMsgID       Point = "reuse-msg-id"
+	LateComplete     Point = "late-complete"
+	NoFenceLock      Point = "no-fence-lock"
+	RestartSameStage Point = "restart-same-stage"
+)
+
+var points = []Info{
+	{StorageFileBeforeSync, KindPlace, "internal/storage", "a checkpoint file is written, nothing of it is durable"},
+	{StorageFileBeforeRename, KindPlace, "internal/storage", "a checkpoint file is durable under its temporary name"},
+	{StorageFileBeforeDirSync, KindPlace, "internal/storage", "a checkpoint file has its name, which may be lost"},
+	{StorageFileAfterDirSync, KindPlace, "internal/storage", "a checkpoint file is durable, no manifest names it"},
+	{StorageManifestBeforeWrite, KindPlace, "internal/storage", "all files of a manifest are durable, it is not written"},
+	{StorageManifestVisible, KindPlace, "internal/storage", "a manifest is durable, nobody has been told"},
+	{StorageFenceBeforeSync, KindPlace, "internal/storage", "a higher stage is noted, the note may be lost"},
+	{StorageRetainBeforeDelete, KindPlace, "internal/storage", "the cleaner has decided what goes"},
+	{StorageRetainBetween, KindPlace, "internal/storage", "the cleaner has deleted a part"},
+
+	{DropOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is counted as delivered and not sent"},
+	{DupOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is sent a second time under a new msg id"},
+	{SkipFence, KindMisbehaviour, "services/worker/internal/sink", "a sink writes without asking for its stage"},
+	{CommitEarly, KindMisbehaviour, "services/worker/internal/sink", "a sink commits when it has prepared, before the checkpoint is complete"},
+	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/control", "a reset places tasks anew in the stage that they had"},
+	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/exchange", "a msg id is given to a second block"},
+	{LateComplete, KindMisbehaviour, "services/coordinator/internal/control", "a checkpoint is set complete though a reset came before"},
+	{NoFenceLock, KindMisbehaviour, "services/worker/internal/sink", "a sink asks for its stage without holding the row"},
+	{RestartSameStage, KindMisbehaviour, "services/worker/internal/node", "a task is started a second time in one stage"},
+}
+
+// Points lists all points, the places first.
+func Points() []Info { return append([]Info(nil), points...) }
+
+// find returns what is known of a point.
+func find(p Point) (Info, bool) {
+	for _, i := range points {
+		if i.Point == p {
+			return i, true
+		}
+	}
+	return Info{}, false
+}
