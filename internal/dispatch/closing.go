@@ -29,7 +29,7 @@ func (r *Receiver) trigger(in *inbound, a Arrived) {
 	}
 	if c > r.align.passed && r.align.running == 0 {
 		r.align.running, r.align.tx = c, tx
-		r.emit(AlignmentBegan{Checkpoint: c, Tx: tx})
+		r.emit(AlignmentBegan{Checkpoint: c, Tx: tx, Trigger: a})
 	}
 	in.closed = c == r.align.running && tx == r.align.tx
 	r.emit(Enqueue{a})
@@ -59,12 +59,25 @@ func (r *Receiver) open(c ident.CheckpointID) {
 	}
 }
 
-// settled ends the alignment of a checkpoint that is over, and of any older one.
+// settled ends the alignment of a checkpoint that is over, and of any older one. It is noted before the inputs open: a
+// trigger among what was held must not begin one that is over, too.
 func (r *Receiver) settled(c ident.CheckpointID) {
+	r.align.passed = max(r.align.passed, c)
 	if r.align.running != 0 && r.align.running <= c {
 		r.openInputs()
 	}
-	r.align.passed = max(r.align.passed, c)
+}
+
+// Wanted returns the offset from which on the partition is still needed, below what was read last: what was skipped, or
+// is to be read again. ok is false when nothing is.
+func (r *Receiver) Wanted() (from ident.NextOffset, ok bool) {
+	switch {
+	case r.seek != nil:
+		return *r.seek, true
+	case r.held.skipped:
+		return r.held.seek, true
+	}
+	return 0, false
 }
 
 // hold is rule 3. Once a message of an upstream did not fit, all its later ones are left out too, so that what is read

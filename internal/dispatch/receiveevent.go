@@ -14,6 +14,7 @@ type Arrived struct {
 	Body   Handle
 	Bytes  int
 	Offset ident.NextOffset // of this message: reading from here brings it again
+	At     ident.MonoMs     // when it arrived
 }
 
 // Done says that the task has processed a message, in the order of Enqueue.
@@ -81,6 +82,8 @@ type Hold struct{ Arrived }
 type AlignmentBegan struct {
 	Checkpoint ident.CheckpointID
 	Tx         ident.TxID
+	// Trigger is the message. It may have been held: the time left that it brings counts from its arrival.
+	Trigger Arrived
 }
 
 // AlignmentFailed notes a checkpoint as failed at this task.
