@@ -1,335 +1,181 @@
 package align
 
 import (
-	"fmt"
+	"time"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/task"
 )
 
-// AskAfterMs is after how long a missing trigger is asked for, and then again (DESIGN §7).
-const AskAfterMs = 10_000
+// The times of DESIGN §7.
+const (
+	// AskAfter is how long an alignment lasts before the triggers that are missing are asked for, and asked for again.
+	AskAfter = 10 * time.Second
+	// ReportEvery is how often a report is repeated until its checkpoint is settled.
+	ReportEvery = 10 * time.Second
+	// CommitRetry is the pause before a commit that has failed is tried again.
+	CommitRetry = time.Second
+)
 
-// Config is what a core knows from the placement and the restored checkpoint of its stage.
+// Config is what a task knows of its stream's checkpoints when its stage begins.
 type Config struct {
-	// Upstreams; none: a source task.
-	Upstreams []ident.Task
-	// Restored is the checkpoint that the stage began with; 0: none.
+	Stage     ident.Stage
+	Upstreams []ident.Task // none: a source task
+	// Restored is the checkpoint that the stage goes on from, whose commit may be undone; 0: none.
 	Restored ident.CheckpointID
+	// Complete and Settled are the newest complete one and the newest complete or failed one. Complete is above Restored
+	// after a recovery that went back further.
+	Complete, Settled ident.CheckpointID
 }
 
-// Core is one task's side of the checkpoints of one stage.
+// Core is one task's side of the checkpoints of its stage.
 type Core struct {
+	stage     ident.Stage
 	upstreams []ident.Task
-	now       ident.MonoMs
-	run       *run // nil: none is running
-	settled   ident.CheckpointID
 	complete  ident.CheckpointID
-	committed ident.CheckpointID
-	// kept are the checkpoints that were reported as done and whose verdict is not known, rising.
-	kept []ident.CheckpointID
-	out  []Effect
+	settled   ident.CheckpointID
+	answered  answered
+	part      *part // under way; nil: none
+	// forwarded is the newest checkpoint whose trigger was sent on.
+	forwarded ident.CheckpointID
+	// kept are the checkpoints reported done that have no verdict yet, rising.
+	kept   []ident.CheckpointID
+	report *reporting // of the last part, until it is settled; nil: none
+	commit committing
+	out    []Effect
 }
 
-// phase is how far the task has come with the running checkpoint.
+// part is this task's part of the checkpoint under way.
+type part struct {
+	id       ident.CheckpointID
+	tx       ident.TxID
+	deadline ident.MonoMs
+	phase    phase
+	missing  []ident.Task // triggers not in yet
+	askAt    ident.MonoMs
+}
+
 type phase uint8
 
 const (
-	phaseFlushing phase = iota + 1 // a source task finishes its block
-	phaseAligning                  // triggers are missing
-	phaseFreezing                  // the synchronous part
-	phaseWriting                   // the asynchronous part
+	aligning phase = 1 + iota // some triggers are in
+	writing                   // frozen and sent on
 )
 
-// run is the running checkpoint.
-type run struct {
-	id       ident.CheckpointID
-	tx       ident.TxID
-	phase    phase
-	deadline ident.MonoMs
-	missing  []ident.Task // upstreams whose trigger is not in
-	askAt    ident.MonoMs
-	began    ident.MonoMs
-	aligned  ident.MonoMs
-	frozen   ident.MonoMs
-}
-
-// New returns a core without a checkpoint.
+// New returns the core of a task that has taken no checkpoint.
 func New(c Config) *Core {
-	return &Core{upstreams: c.Upstreams, settled: c.Restored, complete: c.Restored, committed: c.Restored}
-}
-
-// Committed is the newest complete checkpoint whose consequences are done: for the task's report.
-func (c *Core) Committed() ident.CheckpointID { return c.committed }
-
-// Running is the checkpoint that runs at the task; 0: none.
-func (c *Core) Running() ident.CheckpointID {
-	if c.run == nil {
-		return 0
+	return &Core{
+		stage: c.Stage, upstreams: c.Upstreams, complete: c.Complete, settled: max(c.Settled, c.Complete),
+		commit: committing{owed: c.Restored},
 	}
-	return c.run.id
 }
 
-// Step takes an event in. The effects are to be obeyed in the order returned; the slice is valid until the next call.
-func (c *Core) Step(e Event) []Effect {
+// Step takes an event in. The effects are to be obeyed in the order returned; the slice is valid until the next call. An
+// error is a broken promise of the coordinator.
+func (c *Core) Step(e Event) ([]Effect, error) {
 	c.out = c.out[:0]
+	var err error
 	switch e := e.(type) {
-	case Request:
-		c.now = e.Now
-		c.request(e)
-	case Flushed:
-		if r := c.in(e.Checkpoint, phaseFlushing); r != nil {
-			r.aligned = c.now
-			c.freeze(r)
-		}
-	case AlignmentBegan:
-		c.now = e.Now
+	case Requested:
+		c.requested(e)
+	case Began:
 		c.began(e)
 	case TriggerIn:
-		if r := c.in(e.Checkpoint, phaseAligning); r != nil {
-			r.missing = without(r.missing, e.From)
-		}
+		c.triggerIn(e)
 	case AllIn:
-		c.now = e.Now
-		if r := c.in(e.Checkpoint, phaseAligning); r != nil {
-			r.aligned = c.now
-			c.freeze(r)
-		}
-	case AlignmentFailed:
-		if r := c.in(e.Checkpoint, phaseAligning); r != nil {
-			c.fail(r, "a higher checkpoint has overtaken it")
-		}
-	case Frozen:
-		c.now = e.Now
-		c.frozenNow(e)
+		c.allIn(e)
+	case TriggerAnswered:
+		c.triggerAnswered(e)
 	case Written:
-		c.now = e.Now
 		c.written(e)
-	case Verdict:
-		c.now = e.Now
-		c.verdict(e)
+	case WriteFailed:
+		if c.writing(e.Checkpoint) {
+			c.fail(e.Failure, e.Now)
+		}
+	case Settled:
+		err = c.verdict(e)
 	case Committed:
-		c.committed = max(c.committed, e.Checkpoint)
-	case TriggerAnswer:
-		c.now = e.Now
-		c.answered(e)
+		c.hasCommitted(e)
+	case CommitFailed:
+		c.commit.running, c.commit.again = false, e.Now+ident.MonoMs(CommitRetry.Milliseconds())
+	case ReportAgain:
+		c.repeat(e.Now)
 	case Tick:
-		c.now = e.Now
-		c.tick()
+		c.tick(e.Now)
 	}
-	return c.out
+	return c.out, err
 }
 
 func (c *Core) emit(e Effect) { c.out = append(c.out, e) }
 
-// in returns the running checkpoint when it is this one and in this phase.
-func (c *Core) in(id ident.CheckpointID, p phase) *run {
-	if c.run == nil || c.run.id != id || c.run.phase != p {
-		return nil
+// tick ends what has had its time, asks for what is missing, repeats what has no answer.
+func (c *Core) tick(now ident.MonoMs) {
+	switch p := c.part; {
+	case p == nil:
+	case now >= p.deadline:
+		c.fail(Failure{Code: CodeTimeout, Detail: p.late()}, now)
+	case p.phase == aligning && now >= p.askAt:
+		p.askAt = now + ident.MonoMs(AskAfter.Milliseconds())
+		c.emit(AskTriggers{Checkpoint: p.id, Tx: p.tx, From: p.missing})
 	}
-	return c.run
+	if r := c.report; r != nil && now >= r.again {
+		c.repeat(now)
+	}
+	c.commitNext(now)
 }
 
-func without(tasks []ident.Task, gone ident.Task) []ident.Task {
-	for i, t := range tasks {
-		if t == gone {
-			return append(tasks[:i:i], tasks[i+1:]...)
-		}
+// begin takes a checkpoint up. One that is under way has failed: the coordinator begins none before the last is settled.
+func (c *Core) begin(p *part) {
+	if c.part != nil {
+		c.end(task.CheckpointFailed)
 	}
-	return tasks
+	c.part, c.report = p, nil
+	c.emit(Enter{task.GenCheckpoint})
 }
 
-// request is the coordinator's word to a source task.
-func (c *Core) request(e Request) {
-	answer := Answer{Checkpoint: e.Checkpoint, Tx: e.Tx}
-	switch r := c.run; {
-	case e.Checkpoint <= c.settled:
-		answer.Refused = fmt.Sprintf("checkpoint %d is not above %d, which is over", e.Checkpoint, c.settled)
-	case r != nil && r.id == e.Checkpoint && r.tx == e.Tx, c.keeps(e.Checkpoint):
-		// It was taken; the answer was lost.
-	case r != nil && r.id >= e.Checkpoint:
-		answer.Refused = fmt.Sprintf("checkpoint %d is running, in transaction %d", r.id, r.tx)
-	case e.Unable != "":
-		answer.Refused = e.Unable
-	default:
-		c.emit(answer)
-		c.begin(e.Checkpoint, e.Tx, e.LeftMs, phaseFlushing)
-		c.emit(Flush{Checkpoint: e.Checkpoint})
-		return
-	}
-	c.emit(answer)
-}
-
-func (c *Core) keeps(id ident.CheckpointID) bool {
-	for _, k := range c.kept {
-		if k == id {
-			return true
-		}
-	}
-	return false
-}
-
-// began is the first trigger at a receiving task.
-func (c *Core) began(e AlignmentBegan) {
-	if e.Checkpoint <= c.settled || c.run != nil && c.run.id >= e.Checkpoint {
-		c.emit(Settle{Checkpoint: e.Checkpoint}) // its inputs must not stay closed for it
-		return
-	}
-	c.begin(e.Checkpoint, e.Tx, e.LeftMs, phaseAligning)
-	if e.Unable != "" {
-		c.fail(c.run, e.Unable)
-	}
-}
-
-// begin takes a checkpoint up. One that still runs is older: the coordinator has begun another one, so that one is over.
-func (c *Core) begin(id ident.CheckpointID, tx ident.TxID, leftMs int64, p phase) {
-	if old := c.run; old != nil {
-		c.end(old, task.CheckpointFailed)
-		c.emit(Discard{Checkpoint: old.id})
-		c.settled = max(c.settled, old.id)
-	}
-	c.run = &run{
-		id: id, tx: tx, phase: p, began: c.now, deadline: c.now + ident.MonoMs(max(0, leftMs)),
-		missing: append([]ident.Task(nil), c.upstreams...), askAt: c.now + AskAfterMs,
-	}
-	c.emit(Enter{Event: task.GenCheckpoint})
-}
-
-func (c *Core) freeze(r *run) {
-	r.phase = phaseFreezing
-	c.emit(Freeze{Checkpoint: r.id, Tx: r.tx})
-}
-
-// frozenNow goes on after the synchronous part: the trigger first, then the inputs.
-func (c *Core) frozenNow(e Frozen) {
-	r := c.in(e.Checkpoint, phaseFreezing)
-	if r == nil {
-		return
-	}
-	r.frozen = c.now
-	c.emit(Forward{Checkpoint: r.id, Tx: r.tx, LeftMs: int64(max(0, r.deadline-c.now))})
+// take does the task's part, now that nothing of before the barrier is missing.
+func (c *Core) take() {
+	p := c.part
+	p.phase, p.missing, c.forwarded = writing, nil, p.id
+	c.emit(Flush{p.id})
+	c.emit(Freeze{Checkpoint: p.id, Tx: p.tx})
+	c.emit(Forward{Checkpoint: p.id, Tx: p.tx, Deadline: p.deadline})
+	c.emit(Write{p.id})
 	if len(c.upstreams) > 0 {
-		c.emit(OpenInputs{Checkpoint: r.id})
+		c.emit(OpenInputs{p.id})
 	}
-	r.phase = phaseWriting
-	c.emit(Write{Checkpoint: r.id, Tx: r.tx})
 }
 
-// written is the end of the asynchronous part. What was durable only after the checkpoint was over is nobody's.
+// end ends the part under way.
+func (c *Core) end(e task.Event) {
+	if e == task.CheckpointFailed && c.part.phase == writing {
+		c.emit(Discard{c.part.id})
+	}
+	c.part = nil
+	c.emit(Enter{e})
+}
+
+// fail ends the part under way as failed, and says so. A receiver opens its inputs by itself.
+func (c *Core) fail(f Failure, now ident.MonoMs) {
+	p := c.part
+	c.end(task.CheckpointFailed)
+	c.say(Report{Checkpoint: p.id, Tx: p.tx, Failure: &f}, now)
+	if p.phase == aligning {
+		c.emit(Settle{p.id})
+	}
+}
+
+func (c *Core) writing(id ident.CheckpointID) bool {
+	return c.part != nil && c.part.id == id && c.part.phase == writing
+}
+
+// written reports the part. From here on only the coordinator decides about it.
 func (c *Core) written(e Written) {
-	r := c.in(e.Checkpoint, phaseWriting)
-	if r == nil {
-		c.emit(Discard{Checkpoint: e.Checkpoint})
-		return
+	if !c.writing(e.Checkpoint) {
+		return // it was failed meanwhile
 	}
-	if e.Err != "" {
-		c.fail(r, e.Err)
-		return
-	}
-	c.kept = append(c.kept, r.id)
-	c.end(r, task.CheckpointDone)
-	c.emit(Report{
-		Checkpoint: r.id, Tx: r.tx, AlignMs: int64(r.aligned - r.began), SyncMs: int64(r.frozen - r.aligned), AsyncMs: int64(c.now - r.frozen),
-	})
-}
-
-// fail is the end of a checkpoint that the task cannot do its part of. It is over here; the report says why.
-func (c *Core) fail(r *run, why string) {
-	c.settled = max(c.settled, r.id)
-	c.end(r, task.CheckpointFailed)
-	if len(c.upstreams) > 0 {
-		c.emit(Settle{Checkpoint: r.id})
-	}
-	c.emit(Discard{Checkpoint: r.id})
-	c.emit(Report{Checkpoint: r.id, Tx: r.tx, Failed: why})
-}
-
-func (c *Core) end(r *run, how task.Event) {
-	if c.run == r {
-		c.run = nil
-	}
-	c.emit(Enter{Event: how})
-}
-
-// verdict takes the newest complete and the newest settled checkpoint from the orders. Orders may be late and repeated:
-// only what is higher says something.
-func (c *Core) verdict(e Verdict) {
-	settled := max(e.Settled, e.Complete)
-	if r := c.run; r != nil && r.id <= settled {
-		// Failed: by another task, by its time, or by a reset that this task will hear of. It cannot be complete without
-		// this task's report, which comes with the end of the run.
-		c.settled = max(c.settled, r.id)
-		c.end(r, task.CheckpointFailed)
-		if len(c.upstreams) > 0 {
-			c.emit(Settle{Checkpoint: r.id})
-		}
-		c.emit(Discard{Checkpoint: r.id})
-	}
-	left := c.kept[:0]
-	for _, id := range c.kept {
-		switch {
-		case id > settled:
-			left = append(left, id)
-		case id != e.Complete && id > c.complete:
-			c.emit(Discard{Checkpoint: id})
-		}
-	}
-	c.kept = left
-	if settled > c.settled && len(c.upstreams) > 0 {
-		c.emit(Settle{Checkpoint: settled}) // also one whose triggers have not come yet
-	}
-	c.settled = max(c.settled, settled)
-	c.complete = max(c.complete, e.Complete)
-	if c.committed < c.complete {
-		c.emit(Commit{Checkpoint: c.complete})
-	}
-}
-
-// answered takes what an upstream's node knows of a missing trigger.
-func (c *Core) answered(e TriggerAnswer) {
-	r := c.in(e.Checkpoint, phaseAligning)
-	if r == nil {
-		return
-	}
-	still := false
-	for _, t := range r.missing {
-		still = still || t == e.From
-	}
-	switch {
-	case !still:
-	case e.Status == TriggerNotRunning:
-		c.fail(r, fmt.Sprintf("%s does not run the checkpoint", e.From))
-	case e.Status == TriggerSent && e.Msg <= e.Received:
-		// It was consumed as one that closes nothing: before this checkpoint was known here. It will not come again.
-		c.fail(r, fmt.Sprintf("the trigger of %s was message %d, and %d is processed", e.From, e.Msg, e.Received))
-	}
-}
-
-// tick lets the time of the running checkpoint end, and asks for missing triggers.
-func (c *Core) tick() {
-	r := c.run
-	if r == nil {
-		return
-	}
-	switch {
-	case c.now >= r.deadline:
-		c.fail(r, "its time is over "+r.waitsFor())
-	case r.phase == phaseAligning && c.now >= r.askAt:
-		r.askAt = c.now + AskAfterMs
-		c.emit(AskTriggers{Checkpoint: r.id, Of: append([]ident.Task(nil), r.missing...)})
-	}
-}
-
-// waitsFor says what a checkpoint hung on, for the report of its time-out.
-func (r *run) waitsFor() string {
-	switch r.phase {
-	case phaseFlushing:
-		return "while rows waited for credit"
-	case phaseAligning:
-		return fmt.Sprintf("while the triggers of %v were missing", r.missing)
-	case phaseFreezing:
-		return "in its synchronous part"
-	default:
-		return "in its asynchronous part"
-	}
+	tx := c.part.tx
+	c.end(task.CheckpointDone)
+	c.kept = append(c.kept, e.Checkpoint)
+	c.say(Report{Checkpoint: e.Checkpoint, Tx: tx}, e.Now)
 }
