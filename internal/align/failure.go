@@ -1,10 +1,6 @@
 package align
 
-import (
-	"fmt"
-
-	"github.com/pondage/pondage/internal/ident"
-)
+import "fmt"
 
 // Code says in one word why a checkpoint fails at a task. Shells bring further ones (WriteFailed).
 type Code string
