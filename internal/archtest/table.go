@@ -48,9 +48,11 @@ var packages = map[string]Layer{
 
 	"internal/kafka":                                Adapter,
 	"internal/pgtable":                              Adapter,
-	"internal/storage":                              Adapter,
-	"internal/storage/vfs":                          Platform,
+	"internal/storage":                              Seam,
+	"internal/storage/vfs":                          Seam,
+	"internal/storage/dirstore":                     Adapter,
 	"internal/storage/faultfs":                      TestOnly,
+	"internal/storage/storagetest":                  TestOnly,
 	"services/coordinator/internal/store":           Seam,
 	"services/coordinator/internal/store/memstore":  Adapter,
 	"services/coordinator/internal/store/pgstore":   Adapter,

@@ -17,7 +17,7 @@
 //
 // # The text
 //
-//	point[=action][@n[+]]; …          no semicolon inside
+//	point[=action][@n[+]]; …
 //
 // A point begins at its n-th hit (1 where none is given) and acts once, or with a plus at every hit from then on. Actions:
 //

@@ -40,7 +40,7 @@ func TestAPointActsAtItsHit(t *testing.T) {
 
 func TestWhatAPlaceCanDo(t *testing.T) {
 	t.Parallel()
-	const place = string(StorageManifestVisible)
+	const place = string(StorageManifestDurable)
 	for text, want := range map[string]Action{
 		place:                     {Do: DoDie},
 		place + "=die@1+":         {Do: DoDie},
@@ -49,7 +49,7 @@ func TestWhatAPlaceCanDo(t *testing.T) {
 		place + "=error(ENOSPC)":  {Do: DoError, Err: syscall.ENOSPC},
 		place + "; dup-one-block": {Do: DoDie},
 	} {
-		if got := plannedFor(t, text).Next(StorageManifestVisible); got != want {
+		if got := plannedFor(t, text).Next(StorageManifestDurable); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
@@ -72,17 +72,17 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		"no-such":                             `no point "no-such"`,
 		"=die":                                `no point ""`,
 		"drop-one-block=die":                  `a misbehaviour cannot "die"`,
-		"storage/manifest:visible=on":         `a place cannot "on"`,
-		"storage/manifest:visible=explode":    `no action "explode"`,
-		"storage/manifest:visible=":           `no action ""`,
-		"storage/manifest:visible=sleep(5":    "bracket",
-		"storage/manifest:visible=sleep(5)":   "duration",
-		"storage/manifest:visible=sleep":      "duration",
-		"storage/manifest:visible=exit(256)":  "status",
-		"storage/manifest:visible=die(now)":   "nothing in brackets",
-		"storage/manifest:visible@0":          "number of a hit",
-		"storage/manifest:visible@-1+":        "number of a hit",
-		"storage/manifest:visible@":           "number of a hit",
+		"storage/manifest:durable=on":         `a place cannot "on"`,
+		"storage/manifest:durable=explode":    `no action "explode"`,
+		"storage/manifest:durable=":           `no action ""`,
+		"storage/manifest:durable=sleep(5":    "bracket",
+		"storage/manifest:durable=sleep(5)":   "duration",
+		"storage/manifest:durable=sleep":      "duration",
+		"storage/manifest:durable=exit(256)":  "status",
+		"storage/manifest:durable=die(now)":   "nothing in brackets",
+		"storage/manifest:durable@0":          "number of a hit",
+		"storage/manifest:durable@-1+":        "number of a hit",
+		"storage/manifest:durable@":           "number of a hit",
 		"drop-one-block; drop-one-block@2":    "twice",
 		"drop-one-block; storage/file:nowhen": "no point",
 	} {

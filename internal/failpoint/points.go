@@ -20,17 +20,17 @@ type Info struct {
 	What  string // for: what it shows
 }
 
-// The places of the checkpoint stores.
+// The places of the checkpoint store in a directory.
 const (
 	StorageFileBeforeSync      Point = "storage/file:before-sync"
 	StorageFileBeforeRename    Point = "storage/file:before-rename"
-	StorageFileBeforeDirSync   Point = "storage/file:before-dirsync"
-	StorageFileAfterDirSync    Point = "storage/file:after-dirsync"
+	StorageBeforeDirSync       Point = "storage/name:before-dirsync"
+	StorageFileDurable         Point = "storage/file:durable"
 	StorageManifestBeforeWrite Point = "storage/manifest:before-write"
-	StorageManifestVisible     Point = "storage/manifest:visible"
-	StorageFenceBeforeSync     Point = "storage/fence:before-sync"
-	StorageRetainBeforeDelete  Point = "storage/retain:before-delete"
-	StorageRetainBetween       Point = "storage/retain:between-deletes"
+	StorageManifestDurable     Point = "storage/manifest:durable"
+	StorageFenceBeforeRename   Point = "storage/fence:before-rename"
+	StorageRetainDecided       Point = "storage/retain:decided"
+	StorageRetainManifestsGone Point = "storage/retain:manifests-gone"
 )
 
 // The misbehaviours: each breaks one promise, so that a simulation or a chaos run must report it.
@@ -47,15 +47,15 @@ const (
 )
 
 var points = []Info{
-	{StorageFileBeforeSync, KindPlace, "internal/storage", "a checkpoint file is written, nothing of it is durable"},
-	{StorageFileBeforeRename, KindPlace, "internal/storage", "a checkpoint file is durable under its temporary name"},
-	{StorageFileBeforeDirSync, KindPlace, "internal/storage", "a checkpoint file has its name, which may be lost"},
-	{StorageFileAfterDirSync, KindPlace, "internal/storage", "a checkpoint file is durable, no manifest names it"},
-	{StorageManifestBeforeWrite, KindPlace, "internal/storage", "all files of a manifest are durable, it is not written"},
-	{StorageManifestVisible, KindPlace, "internal/storage", "a manifest is durable, nobody has been told"},
-	{StorageFenceBeforeSync, KindPlace, "internal/storage", "a higher stage is noted, the note may be lost"},
-	{StorageRetainBeforeDelete, KindPlace, "internal/storage", "the cleaner has decided what goes"},
-	{StorageRetainBetween, KindPlace, "internal/storage", "the cleaner has deleted a part"},
+	{StorageFileBeforeSync, KindPlace, "internal/storage/dirstore", "a checkpoint file is written, nothing of it is durable"},
+	{StorageFileBeforeRename, KindPlace, "internal/storage/dirstore", "a checkpoint file is durable under its temporary name"},
+	{StorageBeforeDirSync, KindPlace, "internal/storage/dirstore", "a file, manifest or stage has its name, which a crash may lose"},
+	{StorageFileDurable, KindPlace, "internal/storage/dirstore", "a checkpoint file is durable, no manifest names it"},
+	{StorageManifestBeforeWrite, KindPlace, "internal/storage/dirstore", "all files of a manifest are durable, it is not written"},
+	{StorageManifestDurable, KindPlace, "internal/storage/dirstore", "a manifest is durable, nobody has been told"},
+	{StorageFenceBeforeRename, KindPlace, "internal/storage/dirstore", "a stage is about to be noted"},
+	{StorageRetainDecided, KindPlace, "internal/storage/dirstore", "the cleaner has decided what goes"},
+	{StorageRetainManifestsGone, KindPlace, "internal/storage/dirstore", "the cleaner has deleted a task's manifests, not yet their files"},
 
 	{DropOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is counted as delivered and not sent"},
 	{DupOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is sent a second time under a new msg id"},

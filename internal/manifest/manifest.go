@@ -29,12 +29,16 @@ type Operator struct {
 	Accumulators []string `json:"accumulators"`
 }
 
-// File is a file of the store. Its content is named by its hash: equal files are one.
+// File is a file of the store, found by who wrote it, for which checkpoint, and its content's hash.
 type File struct {
 	Role  Role   `json:"role"`
+	Of    string `json:"of,omitempty"` // the operator or sink
 	Bytes int64  `json:"bytes"`
 	Hash  Hash   `json:"sha256"`
-	Of    string `json:"of,omitempty"` // the operator or sink
+	Task  string `json:"task"` // that wrote it, ident.Task's text
+	// Checkpoint is the first one whose manifest could name the file; later ones name it as well, for as long as they
+	// need it. The cleaner decides by it (package storage).
+	Checkpoint ident.CheckpointID `json:"checkpoint"`
 }
 
 // Role says what a file is for.
@@ -87,7 +91,7 @@ type Table struct {
 
 // Seen is an ingest key, by what a record carries, and when it was seen by the record's Kafka time.
 type Seen struct {
-	Key string `json:"key"`
+	Key []byte `json:"key"` // any bytes: who writes to the topic himself may have put them there
 	Ms  int64  `json:"ms"`
 }
 

@@ -3,6 +3,10 @@ package manifest
 import (
 	"crypto/sha256"
 	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,20 +21,35 @@ func full() *Manifest {
 	return &Manifest{
 		Cluster: "c", Stream: 7, Name: "hourly", Stage: 3, Checkpoint: 12, Tx: 99, Task: "agg-5", Plan: "f00d",
 		Operators: []Operator{{ID: "interval:1h:tbname", Accumulators: []string{"count", "sum(x)"}}},
-		Files:     []File{{Role: RoleBase, Bytes: 10, Hash: state, Of: "interval:1h:tbname"}, {Role: RoleSink, Bytes: 20, Hash: results, Of: "kafka"}},
+		Files: []File{
+			{Role: RoleBase, Bytes: 10, Hash: state, Of: "interval:1h:tbname", Task: "agg-5", Checkpoint: 3},
+			{Role: RoleSink, Bytes: 20, Hash: results, Of: "kafka", Task: "agg-5", Checkpoint: 12},
+		},
 		Source: &Source{Watermark: ident.WatermarkNone, Asleep: true, Partitions: []Partition{{
 			Topic: "t", TopicID: "AAA", Partition: 2, Next: 1<<62 + 1, Epoch: -1, Highest: -5, Floor: ident.WatermarkEnd,
 			Counters: Counters{Counted: 1, Filtered: 2, NoWindow: 3, Late: 4, DeadLettered: 5},
-			Tables:   []Table{{Name: "温度\n", Last: -1}}, Seen: []Seen{{Key: "k/1", Ms: 5}},
+			Tables:   []Table{{Name: "温度\n<&>", Last: -1}}, Seen: []Seen{{Key: []byte("k/\xff"), Ms: 5}},
 		}}},
 		Merge: &Merge{Watermark: 5, SilenceMs: 7, Upstreams: []Upstream{{Task: "source-1", Watermark: 9}}},
 		Sinks: []Sink{{Kind: "kafka", Marker: 10, Intervals: []Interval{{After: 11, Hash: results, Rows: 3}}}},
 	}
 }
 
+func encode(t testing.TB, m *Manifest) []byte {
+	t.Helper()
+	text, _, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	t.Parallel()
-	text, id := full().Encode()
+	text, id, err := full().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
 	got, err := Decode(text)
 	if err != nil {
 		t.Fatal(err)
@@ -38,33 +57,43 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if diff := cmp.Diff(full(), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	again, same := got.Encode()
-	if string(again) != string(text) || same != id {
+	again, same, err := got.Encode()
+	if string(again) != string(text) || same != id || err != nil {
 		t.Error("written again it is another one")
 	}
 }
 
-// TestTheFormStays: manifests of this version are on disks. A change of the text is a new version.
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestTheFormStays: manifests of this version are on disks. A change of the golden file is a new version.
 func TestTheFormStays(t *testing.T) {
 	t.Parallel()
-	text, id := (&Manifest{Cluster: "c", Stream: 1, Stage: 1, Checkpoint: 1, Tx: 1, Task: "source-0"}).Encode()
-	const body = `{"cluster":"c","stream":1,"name":"","stage":1,"checkpoint":1,"tx":1,"task":"source-0","plan":""}` + "\n"
-	head, rest, _ := strings.Cut(string(text), "\n")
-	if rest != body {
-		t.Errorf("got %s", rest)
+	golden := filepath.Join("testdata", fmt.Sprintf("version-%d.golden", Version))
+	text, id, err := full().Encode()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if want := "PONDAGE-MANIFEST 1 " + Hash(sha256.Sum256([]byte(body))).String(); head != want {
-		t.Errorf("got  %s\nwant %s", head, want)
+	if *update {
+		if err := os.WriteFile(golden, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if id != sha256.Sum256(text) {
+	want, err := os.ReadFile(golden)
+	if err != nil || string(text) != string(want) {
+		t.Errorf("%v, got:\n%s\nwant:\n%s", err, text, want)
+	}
+	if id != sha256.Sum256(want) {
 		t.Errorf("id %s is not the hash of the text", id)
+	}
+	if m, err := Decode(want); err != nil || !cmp.Equal(m, full()) {
+		t.Errorf("%v, read: %+v", err, m)
 	}
 }
 
 // TestDamageIsFound: no flipped bit and no missing end goes unnoticed.
 func TestDamageIsFound(t *testing.T) {
 	t.Parallel()
-	text, _ := full().Encode()
+	text := encode(t, full())
 	for i := range text {
 		for bit := range 8 {
 			bad := append([]byte(nil), text...)
@@ -84,7 +113,7 @@ func TestDamageIsFound(t *testing.T) {
 
 func TestAnotherVersionIsNamed(t *testing.T) {
 	t.Parallel()
-	text, _ := full().Encode()
+	text := encode(t, full())
 	newer := strings.Replace(string(text), "MANIFEST 1 ", "MANIFEST 2 ", 1)
 	if _, err := Decode([]byte(newer)); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "2") {
 		t.Errorf("%v", err)
@@ -94,19 +123,52 @@ func TestAnotherVersionIsNamed(t *testing.T) {
 func TestWhatCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	for says, spoil := range map[string]func(*Manifest){
-		"no stream":    func(m *Manifest) { m.Stream = 0 },
-		"checkpoint 0": func(m *Manifest) { m.Checkpoint = 0 },
-		"agg5":         func(m *Manifest) { m.Task = "agg5" },
-		"role":         func(m *Manifest) { m.Files[0].Role = "other" },
-		"no size":      func(m *Manifest) { m.Files[0].Hash = Hash{} },
-		"out of order": func(m *Manifest) { m.Sinks[0].Intervals[0].After = 12 },
-		"not listed":   func(m *Manifest) { m.Sinks[0].Intervals[0].Hash = Hash{1} },
+		"no stream":       func(m *Manifest) { m.Stream = 0 },
+		"checkpoint 0":    func(m *Manifest) { m.Checkpoint = 0 },
+		"agg5":            func(m *Manifest) { m.Task = "agg5" },
+		"role":            func(m *Manifest) { m.Files[0].Role = "other" },
+		"no size":         func(m *Manifest) { m.Files[0].Hash = Hash{} },
+		"checkpoint 13":   func(m *Manifest) { m.Files[0].Checkpoint = 13 },
+		"file 1: task":    func(m *Manifest) { m.Files[1].Task = "../agg-5" },
+		"out of order":    func(m *Manifest) { m.Sinks[0].Intervals[0].After = 12 },
+		"not listed":      func(m *Manifest) { m.Sinks[0].Intervals[0].Hash = Hash{1} },
+		"table \"\\xff\"": func(m *Manifest) { m.Source.Partitions[0].Tables[0].Name = "\xff" },
 	} {
 		m := full()
 		spoil(m)
-		text, _ := m.Encode()
-		if _, err := Decode(text); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := m.Encode(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), says) {
+			t.Errorf("written: %s: %v", says, err)
+		}
+	}
+}
+
+// TestWhatIsNotValidIsNotRead: also with a checksum that is right.
+func TestWhatIsNotValidIsNotRead(t *testing.T) {
+	t.Parallel()
+	for says, body := range map[string]string{
+		"names no stream": `{}`,
+		"newer_member":    `{"newer_member":1}`,
+		"something":       `{"cluster":"c","stream":1,"stage":1,"checkpoint":1,"tx":1,"task":"source-0"} {}`,
+		"Manifest.stream": `{"stream":"1"}`,
+		"SHA-256":         `{"files":[{"sha256":"00"}]}`,
+	} {
+		text := append(head(Version, sha256.Sum256([]byte(body))), body...)
+		if _, err := Decode(text); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// TestTheFirstLineHasOneForm: another spelling of it would be another id of the same manifest.
+func TestTheFirstLineHasOneForm(t *testing.T) {
+	t.Parallel()
+	text := string(encode(t, full()))
+	for _, bad := range []string{
+		strings.Replace(text, " 1 ", " 01 ", 1), strings.Replace(text, " 1 ", " +1 ", 1), strings.Replace(text, "\n", " \n", 1),
+		strings.Replace(text, " 1 ", "  1 ", 1), strings.Replace(text, " 1 ", " 0 ", 1), "\n" + text, "",
+	} {
+		if _, err := Decode([]byte(bad)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%.40q: %v", bad, err)
 		}
 	}
 }
@@ -125,7 +187,7 @@ func TestHashesAreNames(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	text, _ := full().Encode()
+	text := encode(f, full())
 	f.Add(text)
 	f.Add([]byte("PONDAGE-MANIFEST 1 00\n{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -133,8 +195,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, _ := m.Encode()
-		if _, err := Decode(again); err != nil {
+		if _, err := Decode(encode(t, m)); err != nil {
 			t.Errorf("read, written and refused: %v", err)
 		}
 	})

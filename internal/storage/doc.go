@@ -1,39 +1,36 @@
-// Package storage keeps the checkpoints of tasks: files by their hash, and manifests that name them (DESIGN §10).
+// Package storage is the seam behind which the checkpoints of tasks are kept: files, and manifests that name them
+// (DESIGN §10).
 //
-// It owns: Store, the interface that the worker writes checkpoints through; Dir, the store in a directory, of one node or,
-// where the directory is shared by all nodes, of many; the order in which things become durable; what may be deleted. It
-// does not own: what files and manifests mean (packages state and manifest), which checkpoint is complete and which are
-// retained (the metastore, through the coordinator), the replicas of other nodes.
+// It owns: Store, what its callers and its implementations promise each other, and the errors that callers tell apart. It does not
+// own: any implementation (dirstore: a directory, of one node or shared by several), what files and manifests mean
+// (packages state and manifest), which checkpoint is complete and which are retained (the metastore, through the
+// coordinator).
 //
-// # Layout
+// # What a store promises
 //
-//	<dir>/<stream>/files/<sha256>                  immutable content
-//	<dir>/<stream>/manifests/<checkpoint>/<task>   a manifest's text
-//	<dir>/<stream>/stages/<stage>                  empty: a stage that has been seen
-//	<dir>/<stream>/tmp/<random>                    being written
-//	<dir>/<stream>/trash/<sha256>                  about to be deleted
-//	<dir>/trash-<stream>-<random>                  a dropped stream, being deleted
+// A manifest that Commit has reported names only whole, durable files, at any kill, until Retain or Drop lets it go.
+// Nothing that is half-written is ever visible. What is read has been verified before its first byte is given out. A
+// lower stage than the highest seen of a stream commits nothing.
 //
-// # Order
+// # What its callers promise, so that nothing is deleted that somebody is about to name
 //
-// A file: written to tmp, fsynced, renamed into files, both directories fsynced. A manifest: only when every file that it
-// names is there; in the same way. So what a visible manifest names is durable, at any kill; an fsync that has failed
-// is never repeated on the same file, because the kernel may have forgotten what it could not write: the file is written anew.
+// Nobody holds a lock, and no age is compared: writers and the cleaner go by the numbers of checkpoints.
 //
-// # Deleting beside writers
+//	A file is created for the lowest checkpoint whose manifest may name it.
+//	A task's manifest of c names, of the files of checkpoints up to the newest complete one, only what that one's
+//	manifest names, or that of the checkpoint which the stage has restored.
+//	Retain is told the newest complete checkpoint, and the one that the present stage has restored until a newer one
+//	is complete. What one list has left out, no later one has.
 //
-// Writers and cleaners may be on different machines and hold no lock. What stands against losing a file:
+// The cleaner deletes what no manifest names and what is not of a checkpoint above the newest complete one. The
+// interleaving that this stands against:
 //
-//	writer puts F · cleaner lists the manifests, none names F · writer commits a manifest that names F · cleaner deletes F
+//	writer puts F for 15 · 14 is complete, the cleaner lists, no manifest names F · writer commits 15, which names F
 //
-// A cleaner takes only files that are older than Grace (by the file system's own clock), moves one to trash, lists the
-// manifests again, and moves it back when one names it now. A writer looks for its files after its manifest is
-// visible: one that is in trash by then makes the commit fail and the manifest go. Whichever looks second sees the other. A writer that
-// uses a file that is there already renews its age first.
+// F stays, because 15 is above 14; and once 15 is complete its manifest is there, and names F, or nobody ever will: 15
+// is complete only if every task has committed its manifest. A delta of 12, which failed, that 13 names is named by all manifests that
+// are kept. A writer that was stopped and goes on after 16 is complete may find its file gone: Commit says ErrMissing,
+// and nobody waits for its checkpoint any more.
 //
-// Invariants: a manifest that Commit has reported names only whole, durable files until Retain or Drop lets it go; Open
-// has read the whole file and found its hash before it gives out the first byte; a lower stage than the highest
-// seen commits nothing.
-//
-// Start reading at Store, then Dir.
+// Start reading at Store. A new implementation runs the suite of package storagetest.
 package storage
