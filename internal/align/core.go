@@ -37,7 +37,7 @@ type Core struct {
 	answered  answered
 	part      *part // under way; nil: none
 	// forwarded is the newest checkpoint whose trigger was sent on.
-	forwarded ident.CheckpointID
+	forwarded request
 	// kept are the checkpoints reported done that have no verdict yet, rising.
 	kept   []ident.CheckpointID
 	report *reporting // of the last part, until it is settled; nil: none
@@ -136,7 +136,7 @@ func (c *Core) begin(p *part) {
 // take does the task's part, now that nothing of before the barrier is missing.
 func (c *Core) take() {
 	p := c.part
-	p.phase, p.missing, c.forwarded = writing, nil, p.id
+	p.phase, p.missing, c.forwarded = writing, nil, request{p.id, p.tx}
 	c.emit(Flush{p.id})
 	c.emit(Freeze{Checkpoint: p.id, Tx: p.tx})
 	c.emit(Forward{Checkpoint: p.id, Tx: p.tx, Deadline: p.deadline})

@@ -6,7 +6,7 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 )
 
-// request names a request; a repetition has the same name.
+// request names a request, and the triggers that follow from it; a repetition has the same name.
 type request struct {
 	id ident.CheckpointID
 	tx ident.TxID

@@ -52,6 +52,7 @@ type rig struct {
 	// processed is the last message of each upstream that was taken in, next the offset behind the last one read.
 	processed map[ident.Task]ident.MsgID
 	next      ident.NextOffset
+	sought    *ident.NextOffset // reading goes on from here: what was fetched before may still come
 
 	// What the test wants to hear of.
 	row    func(dispatch.Arrived)       // a data message is processed
@@ -78,7 +79,9 @@ func (r *rig) arrive(a dispatch.Arrived, left ident.MonoMs) {
 	if a.Header.Type == block.MsgCheckpointTrigger {
 		r.lefts[a.Body] = left
 	}
-	r.next = a.Offset + 1
+	if r.sought == nil || a.Offset == *r.sought {
+		r.sought, r.next = nil, a.Offset+1
+	}
 	r.receive(a)
 	r.drain()
 }
@@ -142,7 +145,7 @@ func (r *rig) receive(e dispatch.ReceiveEvent) {
 		case dispatch.AllIn:
 			r.events = append(r.events, align.AllIn{Checkpoint: f.Checkpoint})
 		case dispatch.Seek:
-			r.next = f.Offset
+			r.next, r.sought = f.Offset, &f.Offset
 		case dispatch.NeedReset:
 			r.t.Fatalf("%v", f)
 		}

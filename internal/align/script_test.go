@@ -14,13 +14,30 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 )
 
-// TestScripts runs testdata. Effects of the alignment stand at the margin, those of the receiver's rules are indented.
+// Effects of the alignment stand at the margin of the scripts, those of the receiver's rules are indented.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		s := &script{}
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return s.run(args{t, d}) })
-	})
+	datadriven.Walk(t, "testdata/core", runScript)
+}
+
+func TestT38_ADiamondNeitherSkipsNorRepeats(t *testing.T) {
+	t.Parallel()
+	runScript(t, "testdata/traps/t38")
+}
+
+func TestT39_TwiceLateAndFromYesterday(t *testing.T) {
+	t.Parallel()
+	runScript(t, "testdata/traps/t39")
+}
+
+func TestT42_NoCheckpointBeforeTheTaskIsReady(t *testing.T) {
+	t.Parallel()
+	runScript(t, "testdata/traps/t42")
+}
+
+func runScript(t *testing.T, path string) {
+	s := &script{}
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return s.run(args{t, d}) })
 }
 
 // args reads the arguments of a command.
@@ -75,7 +92,7 @@ func (s *script) run(a args) string {
 	case "recv":
 		s.arrive(s.message(a), ident.MonoMs(a.num("left", 60_000)))
 	case "question":
-		s.lines = append(s.lines, showAnswer(s.core.Trigger(a.cp())))
+		s.lines = append(s.lines, showAnswer(s.core.Trigger(a.cp(), a.tx())))
 	case "committed?":
 		s.lines = append(s.lines, fmt.Sprint(s.core.Committed()))
 	case "broken-verdict":
@@ -125,6 +142,8 @@ func (s *script) event(a args) align.Event {
 			Stage: ident.Stage(a.num("stage", int64(stageNow))), Checkpoint: a.cp(), Tx: a.tx(), Deadline: s.now + ident.MonoMs(a.num("left", 60_000)),
 			Unready: a.str("unready", ""), Now: s.now,
 		}
+	case "began": // as if the shell had it in its queue behind a verdict
+		return align.Began{Checkpoint: a.cp(), Tx: a.tx(), Deadline: s.now + 60_000, Now: s.now}
 	case "tick":
 		return align.Tick{Now: s.now}
 	case "written":

@@ -62,11 +62,11 @@ type Answer struct {
 }
 
 // Trigger answers a downstream's question for this task's trigger. Where it is, the shell adds (it has the sender).
-func (c *Core) Trigger(id ident.CheckpointID) Answer {
+func (c *Core) Trigger(id ident.CheckpointID, tx ident.TxID) Answer {
 	switch {
-	case c.aligning(id):
+	case c.aligning(id) && c.part.tx == tx:
 		return Answer{Status: StatusWaiting, Waiting: slices.Clone(c.part.missing)}
-	case id == c.forwarded:
+	case c.forwarded == request{id, tx}:
 		return Answer{Status: StatusSent, At: Position{Offset: NoOffset}}
 	}
 	return Answer{Status: StatusNotRunning}

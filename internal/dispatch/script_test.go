@@ -271,6 +271,12 @@ func (s *receiverScript) run(a args) string {
 		s.Receiver = NewReceiver(ReceiverConfig{Self: self(a.str("self", "agg-3")), Upstreams: a.peers("from"), Settled: ident.CheckpointID(a.num("settled", 0)), HeldBytes: a.num("held", 0)})
 		return "ok"
 	}
+	if a.d.Cmd == "wanted" {
+		if from, ok := s.Wanted(); ok {
+			return fmt.Sprint(from)
+		}
+		return printLines(nil, nil)
+	}
 	var e ReceiveEvent
 	switch a.d.Cmd {
 	case "recv":
