@@ -14,9 +14,10 @@ import (
 // Client is a handle on one Kafka cluster: administration, offsets and metadata. Fetchers and producers are made from
 // it. Every call has a deadline, also where the caller's context has none.
 type Client struct {
-	cfg   Config
-	kgo   *kgo.Client
-	admin *kadm.Client
+	cfg     Config
+	kgo     *kgo.Client
+	admin   *kadm.Client
+	options []kgo.Opt // of further clients
 
 	mu       sync.Mutex
 	maxBytes map[TopicID]int // max.message.bytes, by topic; asked once
@@ -50,7 +51,7 @@ func Open(cfg Config) (*Client, error) {
 	}
 	admin := kadm.NewClient(client)
 	admin.SetTimeoutMillis(int32(cfg.RequestTimeout.Milliseconds()))
-	return &Client{cfg: cfg, kgo: client, admin: admin, maxBytes: map[TopicID]int{}}, nil
+	return &Client{cfg: cfg, kgo: client, admin: admin, options: opts, maxBytes: map[TopicID]int{}}, nil
 }
 
 // Close ends the client's connections. Fetchers and producers made from it must be closed before.

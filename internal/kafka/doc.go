@@ -23,6 +23,9 @@
 // sent again unchanged, byte for byte, until the broker answers: a retry can duplicate, it can never overtake
 // (DESIGN §5). Results come in the order of the messages.
 //
+// Transactions. A Transactor writes whole sets of records through franz-go, which knows the protocol; Newest reads the
+// markers that tell which sets are there. They are for what a checkpoint shows at once, not for a stream of records.
+//
 // Goroutines. Client, Fetcher, Producer and Queue may be used from any goroutine. A Chunk and its Records belong to one
 // goroutine at a time. Inbox.Offer and Message.Done are called from the loops of this package, one at a time for each
 // subscription and queue, and must not block.
@@ -32,6 +35,6 @@
 //
 // File map. The cluster: config, errors, client, metadata, topic, admin, offsets. One connection: conn, sasl, backoff. The
 // bytes of a batch: batch, batches, iterator, record, compress, encode. Reading: fetcher, placement, lane, fetchwire,
-// subscription, chunk, buffer, budget. Writing: producer, queue, attempt, sender, producewire, message. Both: router.
+// subscription, chunk, buffer, budget. Writing: producer, queue, attempt, sender, producewire, message. Both: router. Sets: transaction.
 // Start reading at Fetcher and Queue.
 package kafka

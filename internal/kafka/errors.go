@@ -34,6 +34,8 @@ const (
 	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled, disk full
 	CodeDiscarded          Code = "message_discarded"      // Queue.Discard ended it
 	CodeClosed             Code = "kafka_client_closed"    // this client, fetcher, producer or queue was closed
+	CodeFenced             Code = "producer_fenced"        // another holder has taken the transactional id over
+	CodeOutcomeUnknown     Code = "commit_outcome_unknown" // nobody knows whether a transaction was committed
 )
 
 // Error is a classified Kafka failure. Find it by errors.As, or ask Transient and CodeOf.
