@@ -40,6 +40,8 @@ const (
 	CodeBrokerUnreachable Code = "broker_unreachable"
 	// CodeBusy: Another long action on the stream is running.
 	CodeBusy Code = "busy"
+	// CodeCommitOutcomeUnknown: Nobody knows whether a transaction was committed.
+	CodeCommitOutcomeUnknown Code = "commit_outcome_unknown"
 	// CodeConflictingMembers: Two members exclude each other.
 	CodeConflictingMembers Code = "conflicting_members"
 	// CodeCorruptBatch: A record batch or block fails its checksum or cannot be decoded.
@@ -122,6 +124,8 @@ const (
 	CodeNewerVersion Code = "newer_version"
 	// CodeNoCoordinator: A worker cannot ask any coordinator about a name that it does not know.
 	CodeNoCoordinator Code = "no_coordinator"
+	// CodeNoSource: A checkpoint was asked of a task that reads no source.
+	CodeNoSource Code = "no_source"
 	// CodeNoSuchTask: A node does not run a task that the placement gives it, or the edge's topic is gone.
 	CodeNoSuchTask Code = "no_such_task"
 	// CodeNoWorker: No worker can answer now.
@@ -150,6 +154,10 @@ const (
 	CodeNotIntegral Code = "not_integral"
 	// CodeNotLeader: No coordinator leads at the moment.
 	CodeNotLeader Code = "not_leader"
+	// CodeNotReady: A checkpoint failed: a task was not ready.
+	CodeNotReady Code = "not_ready"
+	// CodeNotRunning: A checkpoint failed: an upstream does not run it.
+	CodeNotRunning Code = "not_running"
 	// CodeNotSupportedYet: This version does not have the feature.
 	CodeNotSupportedYet Code = "not_supported_yet"
 	// CodeNumericOverflow: An aggregate's result does not fit its type.
@@ -158,6 +166,8 @@ const (
 	CodeOrdersRefused Code = "orders_refused"
 	// CodeOtherCluster: The node belongs to another cluster.
 	CodeOtherCluster Code = "other_cluster"
+	// CodeOtherStage: A checkpoint failed: a task is in another stage.
+	CodeOtherStage Code = "other_stage"
 	// CodeOutOfRange: A value is outside of what its type or member takes.
 	CodeOutOfRange Code = "out_of_range"
 	// CodeOutcomeUnknown: The change may or may not have been made.
@@ -170,6 +180,8 @@ const (
 	CodePlanInvalid Code = "plan_invalid"
 	// CodePoisonRow: A sink refuses the row, also alone.
 	CodePoisonRow Code = "poison_row"
+	// CodeProducerFenced: Another task has taken over the output's transactional id.
+	CodeProducerFenced Code = "producer_fenced"
 	// CodeRecordTooLarge: A record is larger than the topic takes.
 	CodeRecordTooLarge Code = "record_too_large"
 	// CodeRequestInProgress: A request with this Idempotency-Key is still running.
@@ -230,6 +242,8 @@ const (
 	CodeTaskFailed Code = "task_failed"
 	// CodeTimeOutOfRange: The event time lies too far ahead, too far back, or outside of the years 0001 to 9999.
 	CodeTimeOutOfRange Code = "time_out_of_range"
+	// CodeTimeout: A checkpoint failed: its time was over.
+	CodeTimeout Code = "timeout"
 	// CodeTokenExists: A token of this name exists.
 	CodeTokenExists Code = "token_exists"
 	// CodeTokenUnknown: There is no such token.
@@ -244,6 +258,8 @@ const (
 	CodeTopicSettingsDiffer Code = "topic_settings_differ"
 	// CodeTopicUnknown: Kafka has no such topic.
 	CodeTopicUnknown Code = "topic_unknown"
+	// CodeTriggerLost: A checkpoint failed: a trigger was consumed before its checkpoint was known.
+	CodeTriggerLost Code = "trigger_lost"
 	// CodeTypeClash: An operator or function gets types that do not go together.
 	CodeTypeClash Code = "type_clash"
 	// CodeUnauthenticated: The request does not say who sends it, or by an unknown token.
@@ -274,6 +290,8 @@ const (
 	CodeUntypedExpression Code = "untyped_expression"
 	// CodeVersionMismatch: The resource has changed since it was read.
 	CodeVersionMismatch Code = "version_mismatch"
+	// CodeVoid: A checkpoint failed: a later one is over already.
+	CodeVoid Code = "void"
 	// CodeWrongMemberType: A member has another type than it takes.
 	CodeWrongMemberType Code = "wrong_member_type"
 	// CodeWrongType: A value has another JSON type than its column.
@@ -299,6 +317,7 @@ var catalogue = map[Code]Entry{
 	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting. If it lasts, look at its disk and its log."},
 	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
 	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
+	CodeCommitOutcomeUnknown:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "Nobody knows whether a transaction was committed", Remedy: "Nothing: the task reads the output's marker, and decides by it."},
 	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
 	CodeCorruptBatch:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
 	CodeDeadlineExceeded:           {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The request took longer than it may", Remedy: "Try again; if it persists, look at /readyz."},
@@ -340,6 +359,7 @@ var catalogue = map[Code]Entry{
 	CodeNewerStage:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A node runs a newer stage of the stream already", Remedy: "Nothing; this node's orders follow."},
 	CodeNewerVersion:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A block was written by a newer version of Pondage than this node reads", Remedy: "The stream was reset and writes the version that all its nodes read; update the older nodes."},
 	CodeNoCoordinator:              {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A worker cannot ask any coordinator about a name that it does not know", Remedy: "Check that a coordinator runs and that the worker's coordinators name it; /readyz of the worker has the cause."},
+	CodeNoSource:                   {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint was asked of a task that reads no source", Remedy: "Nothing: the coordinator asks the source tasks."},
 	CodeNoSuchTask:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A node does not run a task that the placement gives it, or the edge's topic is gone", Remedy: "Nothing; the stream was reset. If it comes back, look whether somebody deletes topics of the cluster."},
 	CodeNoWorker:                   {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No worker can answer now", Remedy: "Start one, or wait until it has registered; GET /v1/nodes lists them."},
 	CodeNodeBack:                   {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A suspect node beats again", Remedy: "Nothing."},
@@ -354,16 +374,20 @@ var catalogue = map[Code]Entry{
 	CodeNotFound:                   {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is nothing at this path", Remedy: "See /docs for the operations."},
 	CodeNotIntegral:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A number with a fraction stands in an integer column", Remedy: "Declare the column float64 or decimal."},
 	CodeNotLeader:                  {Kinds: KindRequest, Status: 503, Retryable: true, Title: "No coordinator leads at the moment", Remedy: "Try again in a few seconds."},
+	CodeNotReady:                   {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task was not ready", Remedy: "Nothing, unless it goes on: the next checkpoint follows."},
+	CodeNotRunning:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: an upstream does not run it", Remedy: "Nothing, unless it goes on: the next checkpoint follows."},
 	CodeNotSupportedYet:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "This version does not have the feature", Remedy: "See the documentation for what is supported."},
 	CodeNumericOverflow:            {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An aggregate's result does not fit its type", Remedy: "Cast its argument to a wider type."},
 	CodeOrdersRefused:              {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A worker does not take orders that are not for it or of an old term", Remedy: "Nothing: the coordinator that leads brings the right ones with the next beat."},
 	CodeOtherCluster:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The node belongs to another cluster", Remedy: "Check the addresses, or give it an empty data directory."},
+	CodeOtherStage:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task is in another stage", Remedy: "Nothing: the stream is being started again."},
 	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
 	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
 	CodeOverloaded:                 {Kinds: KindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
 	CodePartitionsAdded:            {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "The source topic has grown, and the stream reads the new partitions", Remedy: "Nothing."},
 	CodePlanInvalid:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream was made by a version that this one does not agree with", Remedy: "Drop the stream and make it again."},
 	CodePoisonRow:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A sink refuses the row, also alone", Remedy: "The reason has the sink's words."},
+	CodeProducerFenced:             {Kinds: KindCause, Status: 0, Retryable: false, Title: "Another task has taken over the output's transactional id", Remedy: "Nothing: the task is of an older stage, and ends."},
 	CodeRecordTooLarge:             {Kinds: KindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
 	CodeRequestInProgress:          {Kinds: KindRequest, Status: 409, Retryable: true, Title: "A request with this Idempotency-Key is still running", Remedy: "Repeat it a moment later."},
 	CodeResetAsked:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
@@ -394,6 +418,7 @@ var catalogue = map[Code]Entry{
 	CodeTargetMismatch:             {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The target exists with another shape", Remedy: "The detail has the difference; choose another target, or change or drop it."},
 	CodeTaskFailed:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task ended with an error that is not its data's", Remedy: "The message has the reason; the stream was reset."},
 	CodeTimeOutOfRange:             {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The event time lies too far ahead, too far back, or outside of the years 0001 to 9999", Remedy: "Check the unit of `event_time`, `max_future` and `min_time`."},
+	CodeTimeout:                    {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: its time was over", Remedy: "Look at what it waited for: a sink that is slow or down, or more input than the stream can take. checkpoint_timeout gives it longer."},
 	CodeTokenExists:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A token of this name exists", Remedy: "Choose another name, or delete it first."},
 	CodeTokenUnknown:               {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such token", Remedy: "List them: GET /v1/tokens."},
 	CodeTooDeep:                    {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record is nested too deeply", Remedy: "Flatten it."},
@@ -401,6 +426,7 @@ var catalogue = map[Code]Entry{
 	CodeTopicExists:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A topic of this name exists", Remedy: "Choose another name, or delete it."},
 	CodeTopicSettingsDiffer:        {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A topic exists with settings that Pondage cannot use", Remedy: "The detail has the difference; change them or delete the topic."},
 	CodeTopicUnknown:               {Kinds: KindRequest, Status: 422, Retryable: false, Title: "Kafka has no such topic", Remedy: "Make it, or check its name and the brokers."},
+	CodeTriggerLost:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a trigger was consumed before its checkpoint was known", Remedy: "Nothing, unless it goes on: the next checkpoint follows."},
 	CodeTypeClash:                  {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An operator or function gets types that do not go together", Remedy: "Cast one side."},
 	CodeUnauthenticated:            {Kinds: KindRequest, Status: 401, Retryable: false, Title: "The request does not say who sends it, or by an unknown token", Remedy: "Send `Authorization: Bearer TOKEN` with a token of this cluster."},
 	CodeUngroupedColumn:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A column is selected that is neither a group key nor inside an aggregate", Remedy: "Add it to partition_by, or use an aggregate."},
@@ -416,6 +442,7 @@ var catalogue = map[Code]Entry{
 	CodeUnsupportedVersion:         {Kinds: KindRequest, Status: 422, Retryable: false, Title: "The broker does not support a request that Pondage needs", Remedy: "Use a broker of a supported version."},
 	CodeUntypedExpression:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression is only ever null, so it has no type", Remedy: "Cast it: CAST(NULL AS type)."},
 	CodeVersionMismatch:            {Kinds: KindRequest, Status: 412, Retryable: false, Title: "The resource has changed since it was read", Remedy: "Read it again and repeat the change with its new ETag."},
+	CodeVoid:                       {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a later one is over already", Remedy: "Nothing: the next checkpoint follows."},
 	CodeWrongMemberType:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member has another type than it takes", Remedy: "The detail says what is wanted."},
 	CodeWrongType:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A value has another JSON type than its column", Remedy: "Declare the column with the type the producer writes."},
 }
