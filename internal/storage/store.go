@@ -26,7 +26,8 @@ type Store interface {
 	Load(ctx context.Context, stream ident.StreamID, task ident.Task, c ident.CheckpointID) (*manifest.Manifest, manifest.Hash, error)
 	// Open returns a file's content, whose hash has been found right. Errors: ErrMissing, ErrDamaged.
 	Open(ctx context.Context, stream ident.StreamID, f manifest.File) (io.ReadCloser, error)
-	// Fence says that a stage has begun: lower ones commit nothing from now on. ErrFenced when a higher one has.
+	// Fence says that a stage has begun. Once it has returned, no Commit of a lower one succeeds, also none that has
+	// begun before. ErrFenced when a higher one has.
 	Fence(ctx context.Context, stream ident.StreamID, stage ident.Stage) error
 	// Retain deletes the manifests of the checkpoints up to the highest of keep that are not in it, and of the files up to
 	// it those that no manifest names any more. keep has the newest complete checkpoint, the one that the present stage

@@ -47,7 +47,12 @@ func (s *Store) commit(ctx context.Context, m *manifest.Manifest) (manifest.Hash
 	if err := s.publish(tmp, name, text); err != nil {
 		return id, err
 	}
-	return id, failpoint.Hit(failpoint.StorageManifestDurable)
+	if err := failpoint.Hit(failpoint.StorageManifestDurable); err != nil {
+		return id, err
+	}
+	// A higher stage may have begun meanwhile. The manifest stays: this may have been a repetition of a commit that was in
+	// time, and whose checkpoint is complete.
+	return id, s.current(m.Stream, m.Stage)
 }
 
 // present says whether a file that a manifest is about to name is there, by its size. Its hash is looked at when it is

@@ -11,34 +11,33 @@ import (
 	"github.com/pondage/pondage/internal/storage/vfs"
 )
 
-// ensure makes a directory, and its parents, durable.
+// ensure makes a directory, and all above it, durable.
 func (s *Store) ensure(dir string) error {
 	s.mu.Lock()
 	known := s.durable[dir]
 	s.mu.Unlock()
-	if known {
+	parent := filepath.Dir(dir)
+	if known || parent == dir { // the root of the file system
 		return nil
 	}
-	parent := filepath.Dir(dir)
-	if parent == dir {
-		return nil // the root of the file system
-	}
-	err := s.fs.Mkdir(dir)
-	if missing(err) {
-		if err := s.ensure(parent); err != nil {
-			return err
-		}
-		err = s.fs.Mkdir(dir)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.ensure(parent); err != nil {
 		return err
 	}
-	// One that is there already may have been made a moment ago, by somebody who has not come to sync it.
-	if errSync := s.fs.SyncDir(parent); errSync != nil {
-		if err == nil {
-			_ = s.fs.Remove(dir) // so that the next attempt makes it anew: this one's name may never be durable
-		}
-		return errSync
+	err := s.fs.Mkdir(dir)
+	there := errors.Is(err, fs.ErrExist)
+	if err != nil && !there {
+		return err
+	}
+	// One that is there may have been made a moment ago, by somebody who has not come to sync it.
+	err = s.fs.SyncDir(parent)
+	switch {
+	case there && errors.Is(err, fs.ErrPermission):
+		// Somebody else has made it, in a directory that is nothing to us.
+	case err != nil && !there:
+		_ = s.fs.Remove(dir) // so that the next attempt makes it anew: this one's name may never be durable
+		return err
+	case err != nil:
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

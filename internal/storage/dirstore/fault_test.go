@@ -74,38 +74,49 @@ func operations(t *testing.T) int {
 	return f.Ops()
 }
 
-// after checks what must hold of a store at any time: what was told durable is whole, what is visible is whole or was
-// let go, and a new stage goes on.
-func (n *node) after(t *testing.T, s *Store, what string) {
+// after checks what must hold at any time: what was told durable is whole; a new stage goes on, leaves nothing, and what
+// it is told outlives a crash of its own.
+func (n *node) after(t *testing.T, f *faultfs.FS, what string) {
+	t.Helper()
+	s := openOn(t, f)
+	n.whole(t, s, what)
+	next := &node{store: s, stage: n.stage + 1, told: n.told, complete: n.complete, contents: n.contents}
+	if err := next.life(lastOfLife+3, lastOfLife+6); err != nil {
+		t.Fatalf("%s: the next stage: %v", what, err)
+	}
+	if names, err := s.fs.List(s.task(stream, task.String())); err != nil || len(names) != 1+len(next.told) {
+		t.Fatalf("%s: left: %q, %v", what, names, err)
+	}
+	f.Crash(rand.New(rand.NewPCG(uint64(f.Ops()), 0)))
+	s = openOn(t, f)
+	next.whole(t, s, what+", and a crash of the next stage")
+	if _, err := storagetest.Checkpoint(s, n.stage, lastOfLife+7, nil, "zombie"); !errors.Is(err, storage.ErrFenced) {
+		t.Fatalf("%s: the old stage: %v", what, err)
+	}
+}
+
+// whole checks the checkpoint that was told durable, and that what may become complete is whole where it is visible.
+func (n *node) whole(t *testing.T, s *Store, what string) {
 	t.Helper()
 	if n.complete > 0 {
 		if got, err := storagetest.Contents(s, n.complete); err != nil || !slices.Equal(got, n.contents) {
 			t.Fatalf("%s: checkpoint %d: %q, %v; want %q", what, n.complete, got, err, n.contents)
 		}
 	}
-	for c := n.complete + 1; c <= lastOfLife+2; c++ {
-		if _, err := storagetest.Contents(s, c); err != nil && !(errors.Is(err, storage.ErrMissing) && unseen(s, c)) {
-			t.Fatalf("%s: checkpoint %d, of which nobody was told, is visible and not whole: %v", what, c, err)
-		}
-	}
-	next := &node{store: s, stage: n.stage + 1, told: n.told, complete: n.complete, contents: n.contents}
-	if err := next.life(lastOfLife+3, lastOfLife+6); err != nil {
-		t.Fatalf("%s: the next stage: %v", what, err)
-	}
-	if got, err := storagetest.Contents(s, next.complete); err != nil || !slices.Equal(got, next.contents) {
-		t.Fatalf("%s: the next stage's checkpoint %d: %q, %v", what, next.complete, got, err)
-	}
-	if names, err := s.fs.List(s.task(stream, task.String())); err != nil || len(names) != 1+len(next.told) {
-		t.Fatalf("%s: left: %q, %v", what, names, err)
-	}
-	if _, err := storagetest.Checkpoint(s, n.stage, lastOfLife+7, nil, "zombie"); !errors.Is(err, storage.ErrFenced) {
-		t.Fatalf("%s: the old stage: %v", what, err)
-	}
+	visible(t, s, n.complete+1, what)
 }
 
-func unseen(s *Store, c ident.CheckpointID) bool {
-	_, _, err := s.Load(background, stream, task, c)
-	return errors.Is(err, storage.ErrMissing)
+// visible checks that all manifests from a checkpoint on which are there are whole.
+func visible(t *testing.T, s *Store, from ident.CheckpointID, what string) {
+	t.Helper()
+	for c := from; c <= lastOfLife+6; c++ {
+		if _, _, err := s.Load(background, stream, task, c); errors.Is(err, storage.ErrMissing) {
+			continue
+		}
+		if _, err := storagetest.Contents(s, c); err != nil {
+			t.Fatalf("%s: checkpoint %d is visible and not whole: %v", what, c, err)
+		}
+	}
 }
 
 const crashes = 8 // of each kind; each loses something else
@@ -127,7 +138,10 @@ func TestT48_KillAtEveryWrite(t *testing.T) {
 			} else {
 				f.Crash(rand.New(rand.NewPCG(uint64(op), crash)))
 			}
-			n.after(t, openOn(t, f), fmt.Sprintf("killed at operation %d, crash %d", op+1, crash))
+			what := fmt.Sprintf("killed at operation %d, crash %d", op+1, crash)
+			visible(t, openOn(t, f), 1, what)
+			n.after(t, f, what)
+			visible(t, openOn(t, f), 1, what)
 		}
 	}
 }
@@ -148,7 +162,7 @@ func TestT48_KilledTwice(t *testing.T) {
 			_ = n.life(n.complete+1, lastOfLife)
 		}
 		f.Crash(r)
-		n.after(t, openOn(t, f), fmt.Sprint("run ", i))
+		n.after(t, f, fmt.Sprint("run ", i))
 	}
 }
 
@@ -173,7 +187,7 @@ func TestT52_TheAcknowledgedHole(t *testing.T) {
 				}
 			}
 			f.Crash(rand.New(rand.NewPCG(uint64(op), crash)))
-			n.after(t, openOn(t, f), fmt.Sprintf("operation %d failed, crash %d", op+1, crash))
+			n.after(t, f, fmt.Sprintf("operation %d failed, crash %d", op+1, crash))
 		}
 	}
 }
@@ -222,7 +236,7 @@ func TestT51_DiskFullThenNot(t *testing.T) {
 		}
 		f.Roomy()
 		must(t, n.life(n.complete+1, lastOfLife))
-		n.after(t, n.store, fmt.Sprintf("room for %d bytes", room))
+		n.after(t, f, fmt.Sprintf("room for %d bytes", room))
 	}
 }
 
@@ -242,7 +256,7 @@ func TestNoSpaceAtAnyOperation(t *testing.T) {
 		if err != nil {
 			must(t, n.life(n.complete+1, lastOfLife))
 		}
-		n.after(t, n.store, fmt.Sprintf("no space at operation %d", op+1))
+		n.after(t, f, fmt.Sprintf("no space at operation %d", op+1))
 	}
 }
 
@@ -269,7 +283,24 @@ func TestDropIsKilled(t *testing.T) {
 				t.Fatalf("operation %d, crash %d: %q, %v", op, crash, got, err)
 			}
 			must(t, s.Drop(t.Context(), stream))
+			f.Crash(rand.New(rand.NewPCG(uint64(op), crash)))
+			if streams, err := openOn(t, f).Streams(t.Context()); err != nil || len(streams) > 0 {
+				t.Fatalf("operation %d, crash %d: back again: %v, %v", op, crash, streams, err)
+			}
+			must(t, openOn(t, f).Drop(t.Context(), stream))
 			wantNames(t, s, s.root, 0)
 		}
 	}
+}
+
+// TestAStoreForgetsAStreamThatItDropped: what it knew to be durable is not there any more.
+func TestAStoreForgetsAStreamThatItDropped(t *testing.T) {
+	t.Parallel()
+	f := faultfs.New()
+	n, err := begin(f)
+	must(t, err)
+	must(t, n.store.Drop(t.Context(), stream))
+	again := &node{store: n.store, stage: 1}
+	must(t, again.life(1, lastOfLife))
+	again.after(t, f, "dropped and made anew")
 }

@@ -31,6 +31,9 @@ func (s *Store) fence(ctx context.Context, stream ident.StreamID, stage ident.St
 		return nil
 	}
 	if err := s.raise(ctx, stream, stage); err != nil {
+		if higher := s.current(stream, stage); missing(err) && higher != nil {
+			return higher // which has tidied up after this one
+		}
 		return err
 	}
 	s.mu.Lock()
