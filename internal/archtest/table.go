@@ -21,6 +21,7 @@ var packages = map[string]Layer{
 	"internal/watermark":    Core,
 	"internal/dispatch":     Core,
 	"internal/task":         Core,
+	"internal/checkpoint":   Core,
 	"internal/align":        Core, // the events of task
 	"internal/spec":         Core,
 	"internal/plan":         Core,
