@@ -26,5 +26,5 @@
 // Invariants: one checkpoint of a stream runs at a time; ids only rise; none begins unless every task allows it; a stream without
 // anything new takes none, but for one that was asked for.
 //
-// Start reading at Begin, then Step. Scripts: testdata.
+// Start reading at Begin, then Step. Scripts: testdata/scripts.
 package checkpoint
