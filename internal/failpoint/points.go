@@ -14,10 +14,10 @@ const (
 
 // Info describes a point.
 type Info struct {
-	Point Point
-	Kind  Kind
-	Where string // the package that calls it
-	What  string // for: what it shows
+	Point Point  `json:"point"`
+	Kind  Kind   `json:"kind"`
+	Where string `json:"where"` // the package that calls it
+	What  string `json:"what"`  // of a place: the state of things there; of a misbehaviour: what is done wrong
 }
 
 // The places of the checkpoint store in a directory.

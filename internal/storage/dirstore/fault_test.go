@@ -24,6 +24,7 @@ type node struct {
 	told     []manifest.File // of the newest checkpoint that was reported durable
 	complete ident.CheckpointID
 	contents []string
+	tell     func() // when it has been reported
 }
 
 // checkpoint writes one with the files of the one before, and a new base at every third; then the older ones go.
@@ -39,6 +40,9 @@ func (n *node) checkpoint(c ident.CheckpointID) error {
 		return err
 	}
 	n.told, n.complete, n.contents = files, c, append(contents, content)
+	if n.tell != nil {
+		n.tell()
+	}
 	return n.store.Retain(background, storagetest.Stream, all(c))
 }
 
