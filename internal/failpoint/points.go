@@ -1,6 +1,7 @@
 package failpoint
 
-// Point is a name: where/what:when, or the name of a misbehaviour.
+// Point is a name: where/what:when, or the name of a misbehaviour. A new one is a constant and a line of the list; a test
+// holds both against the calls.
 type Point string
 
 // Kind says what a point can do.

@@ -101,7 +101,7 @@ func named(t *testing.T, one, two storage.Store) {
 		if _, err := two.Commit(t.Context(), Manifest(1, 2, bad)); !errors.Is(err, c.want) {
 			t.Errorf("another %s: committed: %v", name, err)
 		}
-		if c.want != manifest.ErrInvalid {
+		if !errors.Is(c.want, manifest.ErrInvalid) {
 			if r, err := two.Open(t.Context(), Stream, bad); !errors.Is(err, c.want) || r != nil {
 				t.Errorf("another %s: opened: %v", name, err)
 			}
