@@ -104,7 +104,7 @@ func (p *parser) typeName() block.Type {
 
 func (p *parser) failType(at invalid.Span, text string, err error) {
 	hint := ""
-	if near := invalid.Nearest(text, block.TypeNames()); near != "" {
+	if near := invalid.Nearest(text, block.TypeNames()); near != "" && !strings.HasPrefix(text, "decimal") {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	panic(bailout{syntaxError(at, err.Error(), hint)})

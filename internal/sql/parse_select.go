@@ -125,6 +125,9 @@ func (p *parser) selectItem() SelectItem {
 // failFrom reports a missing FROM. A misspelt one was read as the alias of the last item.
 func (p *parser) failFrom(last SelectItem) {
 	t := p.peek()
+	if last.Alias != nil && last.Alias.Text == "from" {
+		p.failHint(t, "FROM", "after AS every word is a name: give one before FROM")
+	}
 	if last.Alias != nil && t.kind == tokenWord && invalid.Nearest(last.Alias.Text, []string{"from"}) != "" {
 		p.failHint(t, "FROM", fmt.Sprintf("did you mean FROM instead of %s?", last.Alias.Text))
 	}

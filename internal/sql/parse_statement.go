@@ -20,6 +20,9 @@ func (p *parser) statement() Statement {
 		case "describe":
 			p.pos++
 			name := p.name("the name of a stream or source")
+			if after := p.peek(); (name.Text == "stream" || name.Text == "source") && after.kind == tokenWord {
+				p.failHint(after, "the end of the text", "DESCRIBE takes the name alone: DESCRIBE "+after.text)
+			}
 			return &Describe{Name: name, At: p.since(t.at)}
 		case "explain":
 			return p.explain()

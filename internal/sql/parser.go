@@ -96,7 +96,7 @@ func (p *parser) acceptWord(word string) bool {
 
 func (p *parser) expectOp(op string) token {
 	if !p.peek().isOp(op) {
-		p.fail(p.peek(), op)
+		p.fail(p.peek(), quoted(op))
 	}
 	return p.next()
 }
@@ -125,9 +125,14 @@ func (p *parser) shown(t token) string {
 		return "the end of the text"
 	case tokenString:
 		return "the string " + text
+	case tokenOp:
+		return quoted(text)
 	}
 	return text
 }
+
+// quoted sets punctuation off from the words of a message.
+func quoted(op string) string { return `"` + op + `"` }
 
 // failWords gives up where one of the keywords was expected, and hints at the nearest one.
 func (p *parser) failWords(t token, words ...string) {
@@ -191,12 +196,19 @@ func (p *parser) name(what string) Name {
 	case t.kind == tokenQuoted:
 	case t.kind == tokenWord && !reserved[t.text]:
 	case t.kind == tokenWord:
-		p.failHint(t, what, fmt.Sprintf("%s is a reserved word; quote it: %q", strings.ToUpper(t.text), t.text))
+		p.failHint(t, what, reservedHint(t))
 	default:
 		p.fail(t, what)
 	}
 	p.pos++
 	return Name{Text: t.text, At: t.at}
+}
+
+func reservedHint(t token) string {
+	if hint := foreignHint(t); hint != "" {
+		return hint
+	}
+	return fmt.Sprintf("%s is a reserved word: something is missing before it, or quote it as a name: %q", strings.ToUpper(t.text), t.text)
 }
 
 // anyName reads an identifier where no keyword can stand: every word is one.
