@@ -1,9 +1,9 @@
 // Package storage is the seam behind which the checkpoints of tasks are kept: files, and manifests that name them
 // (DESIGN §10).
 //
-// It owns: Store, what its callers and its implementations promise each other, and the errors that callers tell apart. It does not
-// own: any implementation (dirstore: a directory, of one node or shared by several), what files and manifests mean
-// (packages state and manifest), which checkpoint is complete and which are retained (the metastore, through the
+// It owns: Store, what its callers and its implementations promise each other, and the errors that callers tell apart. It
+// does not own: any implementation (dirstore: a directory, of one node or shared by several), what files and manifests
+// mean (packages state and manifest), which checkpoint is complete and which are retained (the metastore, through the
 // coordinator).
 //
 // # What a store promises
@@ -28,9 +28,9 @@
 //	writer puts F for 15 · 14 is complete, the cleaner lists, no manifest names F · writer commits 15, which names F
 //
 // F stays, because 15 is above 14; and once 15 is complete its manifest is there, and names F, or nobody ever will: 15
-// is complete only if every task has committed its manifest. A delta of 12, which failed, that 13 names is named by all manifests that
-// are kept. A writer that was stopped and goes on after 16 is complete may find its file gone: Commit says ErrMissing,
-// and nobody waits for its checkpoint any more.
+// is complete only if every task has committed its manifest. A delta of 12, which failed, is named by 13 or never again.
+// A writer that was stopped and goes on after 16 is complete may find its file gone: Commit says ErrMissing, and nobody
+// waits for its checkpoint any more.
 //
 // Start reading at Store. A new implementation runs the suite of package storagetest.
 package storage

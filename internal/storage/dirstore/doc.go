@@ -30,8 +30,8 @@
 // No lock is held that rests on one host's kernel. A stage is raised by making a file of its name: several can, in any
 // order, and the highest counts. Commit looks at the stages first and last, so none succeeds that ends after a
 // higher Fence has. A zombie may still leave a manifest that nobody asks for: its checkpoint was not complete when the
-// higher stage began, and never is. Two cleaners
-// delete the same things; one that finds a manifest gone that it has just seen listed leaves the work to the other.
+// higher stage began, and never is. Two cleaners delete the same things; one that finds a manifest gone that it has just
+// seen listed leaves the work to the other.
 //
 // Start reading at Store, then publish.
 package dirstore
