@@ -1,8 +1,8 @@
 // Package expr gives expressions their types and evaluates them over columns (DESIGN §8).
 //
 // It owns: what the scalar functions and operators are (Functions), which types they take and give, what they do with
-// nulls, and the errors of single rows. It does not own: the grammar (package sql), aggregates (the planner replaces
-// their calls by columns before Check), where columns come from (Scope).
+// nulls, and the errors of single rows. It does not own: the grammar (package sql), aggregates (package agg; the planner
+// replaces their calls by columns before Check), where columns come from (Scope).
 //
 // Check turns a tree into a Typed one, or says everything that is wrong with it, with places and hints. Compile makes a
 // Program: the code and the scratch memory of one evaluator. A Typed may be shared, a Program is for one goroutine.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pondage/pondage/internal/agg"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/sql"
@@ -27,14 +28,12 @@ func Functions() []Function {
 	return out
 }
 
-// aggregates are the names that mean a function of many rows (DESIGN §8). The planner takes them out of an expression
-// before Check sees it; where one is left, it stands in a wrong place.
-var aggregates = []string{
-	"avg", "count", "first", "last", "max", "median", "min", "mode", "percentile", "rate", "spread", "stddev", "sum", "top_k", "twa", "variance",
+// isAggregate tells whether a name is that of a function of many rows. The planner takes these out of an expression before
+// Check sees it; where one is left, it stands in a wrong place.
+func isAggregate(name string) bool {
+	_, ok := agg.Lookup(name)
+	return ok
 }
-
-// IsAggregate tells whether a name is that of an aggregate function.
-func IsAggregate(name string) bool { return slices.Contains(aggregates, name) }
 
 // function is a Function with its typing rule.
 type function struct {
@@ -64,8 +63,8 @@ func init() { // not an initialiser, because the rules refer to the checker, whi
 func (c *checker) call(e *sql.Call) *node {
 	f, ok := registry[e.Name]
 	switch {
-	case IsAggregate(e.Name):
-		return c.fail(e, CodeAggregate, "aggregates belong into the select list of a windowed stream", "%s is an aggregate and cannot be used here", e.Name)
+	case isAggregate(e.Name):
+		return c.fail(e, CodeAggregate, "aggregates belong in the select list of a windowed stream", "%s is an aggregate and cannot be used here", e.Name)
 	case !ok:
 		return c.unknownFunction(e)
 	case e.Star, e.Distinct:
@@ -82,7 +81,10 @@ func (c *checker) call(e *sql.Call) *node {
 }
 
 func (c *checker) unknownFunction(e *sql.Call) *node {
-	names := slices.Clone(aggregates)
+	var names []string
+	for _, f := range agg.Functions() {
+		names = append(names, f.Name)
+	}
 	for name := range registry {
 		names = append(names, name)
 	}

@@ -220,7 +220,7 @@ func TestEveryFunctionIsDescribed(t *testing.T) {
 	t.Parallel()
 	functions := Functions()
 	for i, f := range functions {
-		if f.Doc == "" || !strings.HasPrefix(f.Signature, f.Name+"(") || !strings.Contains(f.Signature, " → ") || IsAggregate(f.Name) {
+		if f.Doc == "" || !strings.HasPrefix(f.Signature, f.Name+"(") || !strings.Contains(f.Signature, " → ") || isAggregate(f.Name) {
 			t.Errorf("function %+v", f)
 		}
 		if i > 0 && functions[i-1].Name >= f.Name {
