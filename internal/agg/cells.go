@@ -17,6 +17,9 @@ type Cells struct {
 	live   int
 	fixed  pool[fixed]
 	texts  pool[text]
+
+	tracking uint64   // touchedBit while touched cells are listed (freeze.go), else 0
+	touched  []uint32 // that MergePartials has changed; may list cells that are freed by now, or twice
 }
 
 // NewCells returns an empty store.
@@ -56,13 +59,18 @@ func (c *Cells) Free(cells []uint32) {
 			}
 		}
 	}
+	if c.tracking != 0 {
+		for _, cell := range cells {
+			c.words[int(cell)*c.stride+rowsOffset] = 0 // not touched: the number may be used again
+		}
+	}
 	c.live -= len(cells)
 	c.free = append(c.free, cells...)
 }
 
 // Reset frees all cells and keeps the memory.
 func (c *Cells) Reset() {
-	c.words, c.free, c.live = c.words[:0], c.free[:0], 0
+	c.words, c.free, c.live, c.touched = c.words[:0], c.free[:0], 0, c.touched[:0]
 	c.fixed.reset()
 	c.texts.reset()
 }
@@ -73,7 +81,7 @@ func (c *Cells) Len() int { return c.live }
 // MemBytes is the memory held, used or not.
 func (c *Cells) MemBytes() int {
 	const wordBytes, numberBytes = 8, 4
-	n := wordBytes*cap(c.words) + numberBytes*cap(c.free)
+	n := wordBytes*cap(c.words) + numberBytes*(cap(c.free)+cap(c.touched))
 	for _, f := range c.fixed.items {
 		n += wordBytes * cap(f.words)
 	}
@@ -84,7 +92,9 @@ func (c *Cells) MemBytes() int {
 }
 
 // Count returns the rows of a cell.
-func (c *Cells) Count(cell uint32) int64 { return int64(c.words[int(cell)*c.stride+rowsOffset]) }
+func (c *Cells) Count(cell uint32) int64 {
+	return int64(c.words[int(cell)*c.stride+rowsOffset] &^ touchedBit)
+}
 
 // TextBytes is about the memory that the texts of the cell take in columns.
 func (c *Cells) TextBytes(cell uint32) int {
@@ -125,7 +135,7 @@ func (c *Cells) Add(in Rows) {
 // Merge merges src[i] into dst[i], for each i in order. A cell of dst is none of src.
 func (c *Cells) Merge(dst, src []uint32) {
 	for i, cell := range dst {
-		c.words[int(cell)*c.stride+rowsOffset] += c.words[int(src[i])*c.stride+rowsOffset]
+		c.words[int(cell)*c.stride+rowsOffset] += uint64(c.Count(src[i]))
 	}
 	for _, a := range c.layout.accs {
 		a.merge(c, dst, src)
@@ -154,7 +164,12 @@ func (c *Cells) MergePartials(cols []*block.Column, cells []uint32) error {
 		if rows[i] < 1 {
 			return fmt.Errorf("partial %d has %d rows", i, rows[i])
 		}
-		c.words[int(cell)*c.stride+rowsOffset] += uint64(rows[i])
+		w := &c.words[int(cell)*c.stride+rowsOffset]
+		if *w&touchedBit != c.tracking {
+			*w |= touchedBit
+			c.touched = append(c.touched, cell)
+		}
+		*w += uint64(rows[i])
 	}
 	at := 1
 	for _, a := range c.layout.accs {

@@ -14,6 +14,8 @@ func (a *count) init([]uint64)            {}
 func (a *count) pooled() bool             { return false }
 func (a *count) release(*Cells, []uint32) {}
 
+func (a *count) adopt(*Cells, *Cells, []uint32) {}
+
 func (a *count) of(c *Cells, cell uint32) int64 {
 	return int64(c.words[int(cell)*c.stride+a.offset])
 }

@@ -28,6 +28,10 @@ func (a *edge) release(c *Cells, cells []uint32) {
 	c.releaseTexts(a.offset+edgePositionWords, cells)
 }
 
+func (a *edge) adopt(c, from *Cells, cells []uint32) {
+	c.adoptTexts(from, a.offset+edgePositionWords, cells)
+}
+
 // position is (event time, partition, offset), exclusive-or the order.
 type position [edgePositionWords]int64
 

@@ -35,6 +35,8 @@ func (a *extreme) init([]uint64)            {}
 func (a *extreme) pooled() bool             { return false }
 func (a *extreme) release(*Cells, []uint32) {}
 
+func (a *extreme) adopt(*Cells, *Cells, []uint32) {}
+
 func (a *extreme) fields() []field {
 	suffix := "min"
 	if a.order == falling {
@@ -164,6 +166,8 @@ type textExtreme struct{ extreme }
 
 func (a *textExtreme) pooled() bool                     { return true }
 func (a *textExtreme) release(c *Cells, cells []uint32) { c.releaseTexts(a.offset, cells) }
+
+func (a *textExtreme) adopt(c, from *Cells, cells []uint32) { c.adoptTexts(from, a.offset, cells) }
 
 func (a *textExtreme) offer(c *Cells, cell uint32, b []byte) {
 	w := c.at(cell, a.offset)

@@ -22,6 +22,8 @@ func (a *floatSquares) pooled() bool     { return true }
 
 func (a *floatSquares) release(c *Cells, cells []uint32) { c.releaseFixed(a.offset, cells) }
 
+func (a *floatSquares) adopt(c, from *Cells, cells []uint32) { c.adoptFixed(from, a.offset, cells) }
+
 func (a *floatSquares) add(c *Cells, in Rows) {
 	col := in.Args[a.arg]
 	for i, cell := range in.Cells {

@@ -38,6 +38,8 @@ func (a *floatSum) pooled() bool     { return true }
 
 func (a *floatSum) release(c *Cells, cells []uint32) { c.releaseFixed(a.offset, cells) }
 
+func (a *floatSum) adopt(c, from *Cells, cells []uint32) { c.adoptFixed(from, a.offset, cells) }
+
 // releaseFixed gives back the boxed fixed numbers at the offset of the cells.
 func (c *Cells) releaseFixed(offset int, cells []uint32) {
 	for _, cell := range cells {

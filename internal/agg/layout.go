@@ -47,6 +47,9 @@ type accumulator interface {
 	// release returns what the cells hold in pools; called only when pooled.
 	release(c *Cells, cells []uint32)
 	pooled() bool
+	// adopt makes the cells' own what their words, copied from cells of another store, refer to in the pools of that one.
+	// Called only when pooled.
+	adopt(c, from *Cells, cells []uint32)
 	// fields are the columns of the partial form; see doc.go.
 	fields() []field
 	appendPartials(c *Cells, cols []*block.Column, cells []uint32)

@@ -48,6 +48,8 @@ func (a *wordSum) init([]uint64)            {}
 func (a *wordSum) pooled() bool             { return false }
 func (a *wordSum) release(*Cells, []uint32) {}
 
+func (a *wordSum) adopt(*Cells, *Cells, []uint32) {}
+
 func (a *wordSum) of(c *Cells, cell uint32) []uint64 { return c.at(cell, a.offset)[:a.n] }
 
 func (a *wordSum) add(c *Cells, in Rows) {

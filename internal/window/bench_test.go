@@ -260,3 +260,63 @@ func (m *meter) report() {
 	m.b.ReportMetric(float64(m.spent.Nanoseconds())/float64(m.ops), "cpu-ns/row")
 	m.b.ReportMetric(float64(m.mallocs)/float64(m.ops), "allocs/row")
 }
+
+// BenchmarkFreeze is the synchronous part of a checkpoint with a million open windows: all of them touched since the last
+// one. Its goal is 50 ms (DESIGN §10).
+func BenchmarkFreeze(b *testing.B) {
+	const windows = 1_000_000
+	s := benchState(b, windows)
+	for b.Loop() {
+		b.StopTimer()
+		var all []uint32
+		s.eachCell(func(cell uint32) { all = append(all, cell) })
+		s.cells.Touch(all)
+		b.StartTimer()
+		if f := s.FreezeTouched(); f.Len() != windows {
+			b.Fatalf("%d cells", f.Len())
+		}
+	}
+}
+
+// BenchmarkRestore brings a million open windows back from their partials; files and their decoding are not in it.
+func BenchmarkRestore(b *testing.B) {
+	const windows = 1_000_000
+	s := benchState(b, windows)
+	chain := []file{write4096(b, s.FreezeAll())}
+	for b.Loop() {
+		restored(b, s.cfg, ident.WatermarkNone, chain)
+	}
+}
+
+func write4096(b *testing.B, f *Frozen) (out file) {
+	b.Helper()
+	const rows = 4096
+	err := f.Partials(rows, func(p *block.Batch) error { out = append(out, clone(p)); return nil })
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// benchState has so many groups with an open window of 10 s each.
+func benchState(b *testing.B, windows int) *State {
+	b.Helper()
+	s := NewState(StateConfig{Windows: mustWindows(b, tumble), Keys: testKeys, Aggs: benchAggs(b), Args: []block.Type{block.Float64}})
+	s.Track()
+	source := NewPreAgg(PreAggConfig{Windows: mustWindows(b, tumble), Keys: testKeys, Aggs: benchAggs(b), Args: []block.Type{block.Float64},
+		Route: func([]*block.Column, int) ident.VGroup { return 0 }})
+	const batch = 10_000
+	for from := 0; from < windows; from += batch {
+		var rows []row
+		for i := range batch {
+			rows = append(rows, row{key: fmt.Sprint("device-", from+i), ts: 5, x: float64(i), openFrom: ident.WatermarkNone})
+		}
+		source.Add(columnsOf(rows))
+		source.Flush(func(_ ident.VGroup, p *block.Batch) {
+			if err := s.Merge(p); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+	return s
+}

@@ -141,6 +141,11 @@ func (s *State) Advance(w ident.EventMs, emit func(*Emission)) {
 	}
 	s.watermark = w
 	s.purge()
+	s.openFrom(w)
+}
+
+// openFrom finds the first pane none of whose windows is closed at the watermark.
+func (s *State) openFrom(w ident.EventMs) {
 	s.quietFrom = maxTime
 	if i := s.panes.search(func(p *pane) bool { return p.firstEnd > w }); i < len(s.panes.list) {
 		s.quietFrom = s.panes.list[i].start

@@ -1,0 +1,155 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pondage/pondage/internal/agg"
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// file is what a checkpoint has written.
+type file []*block.Batch
+
+// clone copies a batch, whose columns are used again.
+func clone(b *block.Batch) *block.Batch {
+	out := block.NewBatch(b.Schema, b.Rows())
+	for c, col := range b.Cols {
+		for i := range b.Rows() {
+			out.Cols[c].AppendFrom(col, i)
+		}
+	}
+	return out
+}
+
+func write(t rapid.TB, f *Frozen) (out file) {
+	err := f.Partials(3, func(b *block.Batch) error {
+		if err := b.Check(); err != nil {
+			return err
+		}
+		out = append(out, clone(b))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// restored returns a state as of a watermark and a chain of files, the oldest first.
+func restored(t rapid.TB, c StateConfig, w ident.EventMs, chain []file) *State {
+	c.Seed++ // another process: another order of its hash tables
+	s := NewState(c)
+	r := s.Restore(w)
+	for i := len(chain) - 1; i >= 0; i-- {
+		r.NextFile()
+		for _, b := range chain[i] {
+			if err := r.Take(b); err != nil {
+				t.Fatalf("restore: %v", err)
+			}
+		}
+	}
+	r.End()
+	s.Track()
+	return s
+}
+
+// TestARestoredStateGoesOn: frozen in files at any moment, some of them lost, and restored from them at any moment, a state
+// emits the same as one that never stopped, bit by bit, and nothing twice that is emitted once.
+func TestARestoredStateGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, spec := range testSpecs {
+		for _, trigger := range []Trigger{EmitOnClose, EmitOnChange} {
+			t.Run(fmt.Sprintf("%s, trigger %d", name, trigger), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) {
+					var chain []file
+					tracked := false
+					simulate(t, spec, trigger, func(t *rapid.T, s *State, emit func(*Emission)) *State {
+						if !tracked {
+							s.Track()
+							tracked = true
+						}
+						s.Changed(emit)
+						switch rapid.IntRange(0, 4).Draw(t, "checkpoint") {
+						case 0:
+							chain = []file{write(t, s.FreezeAll())}
+						case 1:
+							if len(chain) > 0 {
+								chain = append(chain, write(t, s.FreezeTouched()))
+							}
+						case 2: // one that fails
+							s.GiveBack(s.FreezeTouched())
+						case 3: // a last checkpoint, then another process
+							if len(chain) == 0 {
+								chain = []file{write(t, s.FreezeAll())}
+							} else {
+								chain = append(chain, write(t, s.FreezeTouched()))
+							}
+							return restored(t, s.cfg, s.watermark, chain)
+						}
+						return s
+					})
+				})
+			})
+		}
+	}
+}
+
+// TestAFreezeSharesNothing: what is written is as of the freeze, whatever the state does meanwhile.
+func TestAFreezeSharesNothing(t *testing.T) {
+	t.Parallel()
+	spec := testSpecs["tumbling"]
+	s := newTestState(t, spec, EmitOnClose, 0)
+	s.Track()
+	source := NewPreAgg(PreAggConfig{Windows: mustWindows(t, spec), Keys: testKeys, Aggs: testAggs(t), Args: []block.Type{block.Float64},
+		Route: func([]*block.Column, int) ident.VGroup { return 0 }})
+	feed := func(keys int, ts int64, x float64) {
+		var rows []row
+		for i := range keys {
+			rows = append(rows, row{key: fmt.Sprint("device-", i), ts: ts, x: x, openFrom: ident.WatermarkNone})
+		}
+		source.Add(columnsOf(rows))
+		source.Flush(func(_ ident.VGroup, b *block.Batch) {
+			if err := s.Merge(b); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	const many = 5000
+	for _, x := range []float64{1e300, 1, 1e-300, -1e300} { // more than the words of a cell hold
+		feed(many, 5, x)
+	}
+	f := s.FreezeAll()
+	feed(2*many, 6, 7)
+	s.Advance(10, func(*Emission) {}) // all cells and groups go
+	feed(many, 15, 3)
+	got := restored(t, s.cfg, ident.WatermarkNone, []file{write(t, f)})
+	n := 0
+	got.Advance(ident.WatermarkEnd, func(e *Emission) {
+		for i := range e.Batch.Rows() {
+			n++
+			if rows, sum := e.Batch.Cols[3].Int[i], sumOf(t, e.Batch, s.cfg).Float[i]; rows != 4 || sum != 1 {
+				t.Fatalf("%d rows with sum %g", rows, sum)
+			}
+		}
+	})
+	if n != many {
+		t.Errorf("%d windows, want %d", n, many)
+	}
+}
+
+// sumOf is the emitted column of sum.
+func sumOf(t testing.TB, b *block.Batch, c StateConfig) *block.Column {
+	t.Helper()
+	const windowColumns = 3
+	i := slices.IndexFunc(c.Aggs, func(a agg.Spec) bool { return a.Kind == agg.KindSum })
+	if i < 0 {
+		t.Fatal("no sum")
+	}
+	return b.Cols[len(c.Keys)+windowColumns+i]
+}
