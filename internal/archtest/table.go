@@ -22,6 +22,7 @@ var packages = map[string]Layer{
 	"internal/dispatch":     Core,
 	"internal/task":         Core,
 	"internal/checkpoint":   Core,
+	"internal/state":        Core,
 	"internal/align":        Core, // the events of task
 	"internal/spec":         Core,
 	"internal/plan":         Core,
