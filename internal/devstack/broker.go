@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -16,18 +17,24 @@ type BrokerOptions struct {
 	Port int
 	// Brokers is the number of brokers. Default 1.
 	Brokers int
+	// Log hears when the disk is full and when it has room again, and the broker's own warnings. Default: nobody does.
+	Log *slog.Logger
+
+	room func(dir string) (free int64, err error) // for tests; default freeSpace
 }
 
 // Broker is a running embedded broker, speaking Kafka's protocol. Topics are not made on use.
 type Broker struct {
 	cluster *kfake.Cluster
 	lock    *Lock
+	disk    *diskGuard // nil in memory
 	stop    sync.Once
 	stopErr error
 }
 
 // StartBroker starts the broker with its log in dir, which is made where missing; an empty dir keeps it in memory. Writes
-// are left to the operating system, as Kafka does: a kill of the process loses nothing, a crash of the machine may.
+// are left to the operating system, as Kafka does: a kill of the process loses nothing, a crash of the machine may. While the
+// disk of dir is full, producers are refused with KAFKA_STORAGE_ERROR and the reason.
 func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("devstack: start the broker: %w", err)
@@ -46,12 +53,15 @@ func StartBroker(ctx context.Context, dir string, o BrokerOptions) (*Broker, err
 		if err != nil {
 			return nil, err
 		}
-		b.lock = lock
-		opts = append(opts, kfake.DataDir(dir))
+		b.lock, b.disk = lock, newDiskGuard(dir, o)
+		opts = append(opts, kfake.DataDir(dir), kfake.WithLogger(b.disk))
 	}
 	b.cluster, err = kfake.NewCluster(opts...)
 	if err != nil {
 		return nil, errors.Join(explain("start the broker in", dir, err), b.unlock())
+	}
+	if b.disk != nil {
+		b.disk.start(b.cluster)
 	}
 	return b, nil
 }
@@ -77,6 +87,9 @@ func (b *Broker) Addrs() []string { return slices.Clone(b.cluster.ListenAddrs())
 // Stop writes what is in memory and ends the broker. Only the first call counts.
 func (b *Broker) Stop() error {
 	b.stop.Do(func() {
+		if b.disk != nil {
+			b.disk.stop()
+		}
 		b.cluster.Close()
 		b.stopErr = b.unlock()
 	})

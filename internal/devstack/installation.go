@@ -16,7 +16,7 @@ import (
 )
 
 // installation is a Postgres data directory, whose it is, and with which binaries it runs. Layout of dir: data (the
-// server's, owned by owner), password, postgres.log, lock.
+// server's, owned by owner), password, port (of the last start on a port of our choice), postgres.log, lock.
 type installation struct {
 	dir   string
 	owner *owner
@@ -28,6 +28,28 @@ type installation struct {
 func (in installation) dataPath() string     { return filepath.Join(in.dir, "data") }
 func (in installation) logPath() string      { return filepath.Join(in.dir, "postgres.log") }
 func (in installation) passwordPath() string { return filepath.Join(in.dir, "password") }
+func (in installation) portPath() string     { return filepath.Join(in.dir, "port") }
+
+// lastPort returns the port of the last start, 0 where none is noted.
+func (in installation) lastPort() int {
+	text, err := os.ReadFile(in.portPath())
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 16)
+	if err != nil {
+		return 0 // damaged: a free one will do
+	}
+	return int(port)
+}
+
+// notePort keeps the port for the next start.
+func (in installation) notePort(port int) error {
+	if err := os.WriteFile(in.portPath(), []byte(strconv.Itoa(port)+"\n"), 0o644); err != nil {
+		return explain("note the port in", in.dir, err)
+	}
+	return nil
+}
 
 // password returns the superuser's password; prepare has made it.
 func (in installation) password() string {

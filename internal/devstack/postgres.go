@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,12 +19,14 @@ import (
 
 // PostgresOptions say how the private Postgres runs.
 type PostgresOptions struct {
-	// Port on 127.0.0.1; 0 takes a free one.
+	// Port on 127.0.0.1; 0 takes that of the last start in the directory, or a free one where there was none or it is taken.
 	Port int
 	// Durability says whether a commit waits for the disk. Default Durable.
 	Durability Durability
 	// Database is made when missing. Default "pondage".
 	Database string
+	// Log hears that the port had to change. Default: nobody does.
+	Log *slog.Logger
 }
 
 // Durability says whether commits survive a crash of the machine.
@@ -94,23 +97,51 @@ func startPostgres(ctx context.Context, dir string, o PostgresOptions) (*Postgre
 	if o.Port != 0 {
 		return in.start(ctx, o)
 	}
+	return in.startAnywhere(ctx, o)
+}
+
+// startAnywhere runs the server on the port of its last start, so that what was told about it stays true, else on a free one.
+func (in installation) startAnywhere(ctx context.Context, o PostgresOptions) (*Postgres, error) {
+	last := in.lastPort()
+	if o.Port = last; last != 0 {
+		p, err := in.start(ctx, o)
+		if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
+			return p, err
+		}
+	}
 	for try := 1; ; try++ {
+		var err error
 		if o.Port, err = FreePort(); err != nil {
 			return nil, err
 		}
 		p, err := in.start(ctx, o)
-		if err == nil || try == portTries || !errors.Is(err, syscall.EADDRINUSE) {
-			return p, err
+		switch {
+		case err == nil:
+			if last != 0 && o.Log != nil {
+				o.Log.Warn("the private Postgres has another port: its last one is taken", "port", o.Port, "last", last)
+			}
+			return in.keeping(p, o.Port)
+		case try == portTries || !errors.Is(err, syscall.EADDRINUSE):
+			return nil, err
 		}
 	}
 }
 
-// start runs the server on the port and makes the database.
-func (in installation) start(ctx context.Context, o PostgresOptions) (*Postgres, error) {
-	if err := checkPort(o.Port); err != nil {
+// keeping notes the port of a server for its next start.
+func (in installation) keeping(p *Postgres, port int) (*Postgres, error) {
+	if err := in.notePort(port); err != nil {
+		p.server.stop()
 		return nil, err
 	}
-	if err := in.clearStale(ctx); err != nil {
+	return p, nil
+}
+
+// start runs the server on the port and makes the database.
+func (in installation) start(ctx context.Context, o PostgresOptions) (*Postgres, error) {
+	if err := in.clearStale(ctx); err != nil { // it may have the port
+		return nil, err
+	}
+	if err := checkPort(o.Port); err != nil {
 		return nil, err
 	}
 	server, err := in.run(o)

@@ -18,7 +18,7 @@ import (
 // Code names a kind of failure; it is the code users see.
 type Code string
 
-// The named stops: repeating does not cure them. Broker unreachable and broker busy are the transient ones.
+// The named stops: repeating does not cure them. Broker unreachable, broker busy and disk full are the transient ones.
 const (
 	CodeTopicUnknown       Code = "topic_unknown"          // the topic or partition does not exist
 	CodeTopicRecreated     Code = "source_topic_recreated" // the topic's id is not the one the position belongs to
@@ -31,7 +31,8 @@ const (
 	CodeTopicExists        Code = "topic_exists"           // creation of a topic that is there
 	CodeInvalidRequest     Code = "kafka_request_refused"  // the broker refuses the request for another reason
 	CodeUnreachable        Code = "broker_unreachable"     // transient: no connection, or no answer in time
-	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled, disk full
+	CodeBrokerBusy         Code = "broker_not_ready"       // transient: leader moving, replicas missing, throttled
+	CodeDiskFull           Code = "disk_full"              // transient: the broker cannot write to its disk, most often because it is full
 	CodeDiscarded          Code = "message_discarded"      // Queue.Discard ended it
 	CodeClosed             Code = "kafka_client_closed"    // this client, fetcher, producer or queue was closed
 	CodeFenced             Code = "producer_fenced"        // another holder has taken the transactional id over
@@ -75,7 +76,9 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Transient tells whether trying again, after a pause and with fresh metadata, may cure the error.
-func (e *Error) Transient() bool { return e.Code == CodeUnreachable || e.Code == CodeBrokerBusy }
+func (e *Error) Transient() bool {
+	return e.Code == CodeUnreachable || e.Code == CodeBrokerBusy || e.Code == CodeDiskFull
+}
 
 // Transient tells whether trying again may cure err. An error that is not from this package is not transient.
 func Transient(err error) bool {
@@ -147,7 +150,9 @@ func codeOfBroker(err *kerr.Error) Code {
 		return CodeUnreachable
 	case kerr.CorruptMessage: // on the way to the broker: the same bytes are sent again
 		return CodeBrokerBusy
-	case kerr.UnknownServerError: // a fault of the broker, not of the request: a full disk is told so
+	case kerr.KafkaStorageError:
+		return CodeDiskFull
+	case kerr.UnknownServerError: // a fault of the broker, not of the request: some tell a full disk so
 		return CodeBrokerBusy
 	}
 	if err.Retriable || err == kerr.FencedLeaderEpoch {

@@ -288,7 +288,7 @@ func (l *lane) refused(s *Subscription, err error) {
 	classified := classify("fetch", s.spec.Topic, s.spec.Partition, err)
 	s.failed(classified)
 	switch CodeOf(classified) {
-	case CodeTopicUnknown, CodeTopicRecreated, CodeBrokerBusy, CodeUnreachable:
+	case CodeTopicUnknown, CodeTopicRecreated, CodeBrokerBusy, CodeDiskFull, CodeUnreachable:
 		l.f.leave(s)
 	case CodeOffsetsLost:
 		l.f.mu.Lock()

@@ -76,12 +76,12 @@ func Node(ctx context.Context, cfg config.Node, p Process) error {
 // Broker runs the embedded broker.
 func Broker(ctx context.Context, cfg config.Broker, p Process) error {
 	p.Log = cfg.Log
-	return run(ctx, p, func(ctx context.Context, _ *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
+	return run(ctx, p, func(ctx context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		port, err := loopbackPort(cfg.Listen)
 		if err != nil {
 			return nil, Ready{}, err
 		}
-		b, err := devstack.StartBroker(ctx, cfg.DataDir, devstack.BrokerOptions{Port: port})
+		b, err := devstack.StartBroker(ctx, cfg.DataDir, devstack.BrokerOptions{Port: port, Log: tel.Logger})
 		if err != nil {
 			return nil, Ready{}, err
 		}

@@ -157,7 +157,7 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		if err != nil {
 			return err
 		}
-		b, err := devstack.StartBroker(ctx, filepath.Join(cfg.DataDir, "kafka"), devstack.BrokerOptions{Port: port})
+		b, err := devstack.StartBroker(ctx, filepath.Join(cfg.DataDir, "kafka"), devstack.BrokerOptions{Port: port, Log: o.Telemetry.Logger})
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		return err
 	}
 	if cfg.Postgres.URL == "" {
-		p, err := devstack.StartPostgres(ctx, filepath.Join(cfg.DataDir, "postgres"), devstack.PostgresOptions{Durability: o.Durability})
+		p, err := devstack.StartPostgres(ctx, filepath.Join(cfg.DataDir, "postgres"), devstack.PostgresOptions{Durability: o.Durability, Log: o.Telemetry.Logger})
 		if err != nil {
 			return err
 		}
