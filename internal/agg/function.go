@@ -42,6 +42,19 @@ var (
 	ErrArgType         = errors.New("aggregate function does not take this argument")
 )
 
+// Name is the function's name; of KindRows, "rows". Names are in manifests: they stay.
+func (k Kind) Name() string {
+	if k == KindRows {
+		return "rows"
+	}
+	for _, f := range functions {
+		if f.Kind == k && f.Supported() {
+			return f.Name
+		}
+	}
+	return ""
+}
+
 // Function describes an aggregate function for the planner and the documentation.
 type Function struct {
 	Name string

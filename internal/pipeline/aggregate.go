@@ -51,6 +51,8 @@ func (a *aggregate) Open(limit int) ([]window.Open, int) {
 	return a.state.OpenWindows(limit), a.state.Stats().Cells
 }
 
+func (a *aggregate) State() window.Checkpointed { return a.state }
+
 // give turns emitted windows into result rows. The state is not stopped by an error: its task ends with it.
 func (a *aggregate) give(e *window.Emission, out Results, failed error) error {
 	if failed != nil {

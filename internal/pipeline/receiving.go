@@ -20,6 +20,8 @@ type Receiving interface {
 	// Open describes the open windows, those that close first, at most limit of them, and says how many (group, pane)
 	// pairs all of them hold.
 	Open(limit int) (first []window.Open, cells int)
+	// State is what checkpoints keep of it; nil: it has none.
+	State() window.Checkpointed
 }
 
 // Results takes what a task has made. Its errors end the task.
@@ -63,3 +65,5 @@ func (p *pass) Settle(out Results) error {
 }
 
 func (p *pass) Open(int) ([]window.Open, int) { return nil, 0 }
+
+func (p *pass) State() window.Checkpointed { return nil }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/pondage/pondage/internal/spec"
@@ -123,6 +124,23 @@ func TestTheFingerprintIsThatOfTheQuery(t *testing.T) {
 		if mustBuildSQL(t, other).Fingerprint() == base {
 			t.Errorf("the same fingerprint: %s", other)
 		}
+	}
+}
+
+func TestOperatorsAreNamedByWhatTheyKeep(t *testing.T) {
+	t.Parallel()
+	op, ok := mustBuildSQL(t, "CREATE STREAM s AS SELECT tbname, count(*), avg(DELAY) AS a, count(delay) FROM flights PARTITION BY tbname INTERVAL(1h) SLIDING(5m) TIMEZONE 'Europe/Berlin'").Operator()
+	if !ok || op.ID != "aggregate [tbname string] INTERVAL(1h) SLIDING(5m) TIMEZONE 'Europe/Berlin'" ||
+		fmt.Sprint(op.Accumulators) != "[rows(*) avg(delay int64) count(delay int64)]" {
+		t.Errorf("%+v", op)
+	}
+	// What is done with the results, and when they are shown, changes nothing that is kept.
+	same, _ := mustBuildSQL(t, "CREATE STREAM s AS SELECT tbname, count(*), avg(DELAY) + 1 AS a, count(delay) FROM flights PARTITION BY tbname INTERVAL(1h) SLIDING(5m) TIMEZONE 'Europe/Berlin' TRIGGER AT_ONCE").Operator()
+	if same.ID != op.ID || fmt.Sprint(same.Accumulators) != fmt.Sprint(op.Accumulators) {
+		t.Errorf("%+v", same)
+	}
+	if _, ok := mustBuildSQL(t, "CREATE STREAM s AS SELECT delay FROM flights").Operator(); ok {
+		t.Error("a stream without window has an operator")
 	}
 }
 

@@ -23,6 +23,21 @@ type Operator interface {
 	OpenWindows(limit int) []Open
 	// Stats returns the current sizes.
 	Stats() Stats
+	Checkpointed
+}
+
+// Checkpointed is the part of an operator that checkpoints use. Freezing comes after Changed, when nothing waits to be
+// emitted.
+type Checkpointed interface {
+	// Track makes the operator remember what changes, for FreezeTouched. Before the first Merge, or after a restore.
+	Track()
+	// FreezeAll freezes everything, FreezeTouched what has changed since the last freeze. GiveBack says that what was
+	// frozen has not become durable.
+	FreezeAll() *Frozen
+	FreezeTouched() *Frozen
+	GiveBack(f *Frozen)
+	// Restore begins to bring a new operator back to a watermark and to what files hold.
+	Restore(watermark ident.EventMs) *Restoring
 }
 
 // Open describes an open window for explain-window.
