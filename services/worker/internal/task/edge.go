@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/pondage/pondage/internal/align"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
@@ -45,9 +46,11 @@ type edge struct {
 	results *mailbox[answer]
 	dones   map[ident.Task]func(kafka.Result)
 
-	over    *dispatch.NeedReset
-	silent  []ident.Place
-	answers []dispatch.FloorAnswer // for the task's watermark, taken after each step
+	// triggers is where the newest trigger lies in each channel, for those who ask.
+	triggers map[ident.Task]align.Position
+	over     *dispatch.NeedReset
+	silent   []ident.Place
+	answers  []dispatch.FloorAnswer // for the task's watermark, taken after each step
 }
 
 // outgoing is a block on its way.
@@ -55,12 +58,15 @@ type outgoing struct {
 	body  *[]byte // of spareBodies; nil once the queue has its own copy
 	bytes int
 	span  trace.Span // nil: not sampled
+	// to is how many destinations a control message has still to reach: they share its body.
+	to int
 }
 
 // answer is what became of an attempt to write a message; err is a named stop of the queue.
 type answer struct {
 	dispatch.Sent
-	err error
+	offset ident.NextOffset // where the message lies, when it was taken
+	err    error
 }
 
 func newEdge(c *SourceConfig, m *meter, now ident.MonoMs) *edge {
@@ -86,6 +92,7 @@ func (e *edge) done(to ident.Task) func(kafka.Result) {
 		a := answer{Sent: dispatch.Sent{To: to, Stage: e.self.Stage, First: id, Last: id, Result: dispatch.ResultOK}}
 		switch code := kafka.CodeOf(r.Err); {
 		case r.Err == nil:
+			a.offset = ident.NextOffset(r.Offset)
 		case kafka.Transient(r.Err):
 			a.Result = dispatch.ResultError
 		case edgeGone(code):
@@ -176,6 +183,9 @@ func (e *edge) delivered(ctx context.Context, bodies []dispatch.Handle) {
 		if out == nil {
 			continue
 		}
+		if out.to--; out.to > 0 {
+			continue
+		}
 		delete(e.bodies, h)
 		e.memory.Give(int64(out.bytes))
 		e.meter.delivered(ctx, out.bytes)
@@ -206,7 +216,7 @@ func (e *edge) produce(p dispatch.Produce) error {
 			e.kafka = append(e.kafka, kafka.Header{Key: r.Key, Value: r.Value})
 		}
 		err := t.Queue.Push(kafka.Message{Value: body, Headers: e.kafka, Tag: uint64(m.ID), Done: e.dones[p.To]})
-		if out != nil {
+		if out != nil && !m.Type.Control() {
 			spareBodies.Put(out.body)
 			out.body = nil
 		}

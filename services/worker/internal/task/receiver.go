@@ -37,6 +37,10 @@ type ReceiverConfig struct {
 	TopicID   kafka.TopicID
 	From      ident.NextOffset // the edge partition's end when the task took its position
 	Credits   Credits
+	// Rows is what the task does with rows, with its state restored; nil: made from the plan, empty. Keyed is the
+	// checkpoints' side of that state, for a stream with windows that takes checkpoints.
+	Rows  pipeline.Receiving
+	Keyed Keyed
 }
 
 // Receiver is the shell of a task behind an edge.
@@ -56,7 +60,8 @@ type Receiver struct {
 	last     dispatch.Handle
 	queue    []dispatch.Arrived // to be processed, in order; empty between two records
 	asks     *mailbox[chan<- Report]
-	position ident.NextOffset
+	position ident.NextOffset // where the chunk at hand ends, and the next one begins
+	read     ident.NextOffset // behind the last record that was read
 	// sampled is the context of the last block of the chunk that belongs to a trace; nil: none does.
 	sampled  context.Context
 	finished bool
@@ -70,22 +75,41 @@ type body struct {
 
 // NewReceiver returns a receiving task that has not started.
 func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
-	rows, err := pipeline.NewReceiving(cfg.Plan, rand.Uint64())
-	if err != nil {
-		return nil, fmt.Errorf("task %s: %w", cfg.Self.Task, err)
+	wrap := func(err error) error { return fmt.Errorf("task %s: %w", cfg.Self.Task, err) }
+	rows := cfg.Rows
+	if rows == nil {
+		var err error
+		if rows, err = pipeline.NewReceiving(cfg.Plan, rand.Uint64()); err != nil {
+			return nil, wrap(err)
+		}
+	}
+	if cfg.Checkpoints != nil && cfg.Keyed == nil && cfg.Plan.Windowed() {
+		return nil, wrap(errNoKeyed)
 	}
 	upstreams := make([]ident.Task, len(cfg.Upstreams))
 	for i, u := range cfg.Upstreams {
 		upstreams[i] = u.Task
 	}
+	merge := pipeline.MergeWatermark(cfg.Plan, upstreams)
+	var err error
+	if merge.Restored, err = restoredMerge(cfg.Checkpoints); err != nil {
+		return nil, wrap(err)
+	}
+	rules := dispatch.ReceiverConfig{Self: cfg.Self, Upstreams: cfg.Upstreams}
+	if c := cfg.Checkpoints; c != nil {
+		rules.Settled = max(c.Settled, c.Complete)
+	}
 	r := &Receiver{
 		shell: newShell(cfg.Common), cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle]body{}, asks: newMailbox[chan<- Report](), position: cfg.From,
-		core: dispatch.NewReceiver(dispatch.ReceiverConfig{Self: cfg.Self, Upstreams: cfg.Upstreams}),
-		wm:   watermark.NewMerge(pipeline.MergeWatermark(cfg.Plan, upstreams)), rows: rows,
+		core: dispatch.NewReceiver(rules), wm: watermark.NewMerge(merge), rows: rows, read: cfg.From,
 	}
+	r.participant = newParticipant(&r.shell, r, upstreams)
 	r.port = r.inbox.port()
 	return r, nil
 }
+
+// errNoKeyed is a mistake of the caller: a checkpoint would be reported done that lacks the windows.
+var errNoKeyed = errors.New("a stream with windows takes checkpoints only with its keyed state")
 
 // Run does the task's work until the context ends or the task does, and gives everything back.
 func (r *Receiver) Run(ctx context.Context) {
@@ -110,8 +134,11 @@ func (r *Receiver) run(ctx context.Context) error {
 		if err := r.turn(ctx, tick.C); err != nil {
 			return err
 		}
-		if r.finished {
+		if r.finished && r.participant == nil {
 			return r.finish(ctx)
+		}
+		if r.finished {
+			r.apply(task.BoundReached) // and takes part in checkpoints until the stage ends
 		}
 	}
 }
@@ -133,8 +160,19 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 			answer <- r.Report() // has room
 		}
 		return nil
+	case <-r.participant.notice():
+		if err := r.participant.hear(ctx); err != nil {
+			return err
+		}
+		return r.work(ctx)
 	case <-tick:
 		if err := r.cfg.Outputs.Stopped(); err != nil {
+			return err
+		}
+		if err := r.participant.tick(ctx); err != nil {
+			return err
+		}
+		if err := r.work(ctx); err != nil {
 			return err
 		}
 		if err := r.obey(ctx, watermark.Tick{Now: r.mono()}); err != nil {
@@ -221,12 +259,12 @@ func (r *Receiver) record(ctx context.Context, rec *kafka.Record) error {
 	r.meter.arrived(ctx, len(rec.Value))
 	r.last++
 	r.bodies[r.last] = body{value: rec.Value}
-	err = r.step(dispatch.Arrived{Header: &h, Body: r.last, Bytes: len(rec.Value), Offset: ident.NextOffset(rec.Offset)})
-	for i := 0; err == nil && i < len(r.queue); i++ { // what is done may release more
-		err = r.process(ctx, r.queue[i])
+	r.read = rec.Offset.Next()
+	err = r.step(dispatch.Arrived{Header: &h, Body: r.last, Bytes: len(rec.Value), Offset: ident.NextOffset(rec.Offset), At: r.mono()})
+	if err != nil {
+		return err
 	}
-	r.queue = r.queue[:0]
-	return err
+	return r.work(ctx)
 }
 
 // step advances the receiver by one event and obeys its effects.
@@ -252,8 +290,12 @@ func (r *Receiver) step(e dispatch.ReceiveEvent) error {
 			r.cfg.Credits.Notice(f)
 		case dispatch.AskOrders:
 			r.cfg.Credits.AskOrders()
+		case dispatch.AlignmentBegan, dispatch.TriggerIn, dispatch.AllIn:
+			if err := r.aligned(f); err != nil {
+				end = err
+			}
 		case dispatch.Seek:
-			r.position = f.Offset
+			r.position, r.read = f.Offset, f.Offset
 			r.sub.Seek(f.Offset)
 		case dispatch.EndStage:
 			end = errSuperseded
@@ -388,7 +430,7 @@ func (r *Receiver) Explain(ctx context.Context) Report {
 // progress is what the task reports, with the first open windows.
 func (r *Receiver) progress(windows int) Progress {
 	info := r.wm.Explain(r.mono())
-	p := Progress{Watermark: info.Watermark, Merge: &info, Position: r.position}
+	p := Progress{Watermark: info.Watermark, Merge: &info, Position: r.needed()}
 	p.Windows, p.Open = r.rows.Open(windows)
 	return p
 }

@@ -40,7 +40,12 @@ func (r *repeats) seen(rec *kafka.Record) bool {
 	if !ok {
 		return false
 	}
-	r.turn(rec.TimestampMs)
+	return r.known(value, rec.TimestampMs)
+}
+
+// known is seen for what a header carries, and the record's time.
+func (r *repeats) known(value []byte, ms int64) bool {
+	r.turn(ms)
 	key, index := ingestKey(value)
 	highest, known := r.now[string(key)]
 	if !known {

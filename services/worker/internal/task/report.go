@@ -18,6 +18,8 @@ type Report struct {
 	Cause    *Cause
 	Reset    *dispatch.NeedReset
 	Progress Progress
+	// Committed is the newest complete checkpoint whose consequences are done here: the acknowledgement of complete.
+	Committed ident.CheckpointID
 }
 
 // Progress is what a task reports beside its state.

@@ -51,6 +51,9 @@ type scene struct {
 	bounded    bool         // until: what is there when the tasks start
 	pool       *memory.Pool // of several stages; nil: one of its own
 	tracing    *Tracing
+	id         ident.StreamID // 0: a new one
+	// checkpoints gives each task its way to take part; nil: none does.
+	checkpoints func(id ident.Task) *Checkpoints
 }
 
 // streams numbers the streams of all tests.
@@ -98,8 +101,11 @@ func newStage(t *testing.T, sc scene) *stage {
 	if sc.pool == nil {
 		sc.pool = memory.New(poolBytes)
 	}
+	if sc.id == 0 {
+		sc.id = ident.StreamID(streams.Add(1))
+	}
 	s := &stage{
-		t: t, scene: sc, id: ident.StreamID(streams.Add(1)), plan: buildPlan(t, sc.stream, sc.vgroups), pool: sc.pool, aside: &asideLog{},
+		t: t, scene: sc, id: sc.id, plan: buildPlan(t, sc.stream, sc.vgroups), pool: sc.pool, aside: &asideLog{},
 		sources: map[ident.Task]*Source{}, receivers: map[ident.Task]*Receiver{}, outlets: map[ident.Task]*outlet{},
 	}
 	s.graph = s.plan.Graph(s.id, sc.partitions)
@@ -142,6 +148,9 @@ func (s *stage) common(id ident.Task) Common {
 		Self: dispatch.Self{Stream: s.id, Stage: 1, Task: id, Place: node1}, Plan: s.plan, Reader: s.kafka, Aside: s.aside,
 		Memory: s.pool.Open(dispatch.Holder{Stream: s.id, Task: id}), Metrics: metrics, Tracing: s.scene.tracing,
 		Log: slog.New(slog.DiscardHandler), Started: time.Now(), Changed: func() {},
+	}
+	if s.scene.checkpoints != nil {
+		c.Checkpoints = s.scene.checkpoints(id)
 	}
 	if out := s.outlets[id]; out != nil {
 		out.begin(c.Memory)

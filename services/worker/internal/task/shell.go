@@ -33,6 +33,8 @@ type Common struct {
 	Log     *slog.Logger
 	// Started is the origin of the task's monotonic clock.
 	Started time.Time
+	// Checkpoints is how the task takes part in checkpoints; nil: it does not.
+	Checkpoints *Checkpoints
 	// Changed is called, from the task's goroutine, when its report says something that the coordinator waits for.
 	Changed func()
 }
@@ -77,6 +79,8 @@ type shell struct {
 	meter    *meter
 	machine  task.Machine
 	reported time.Time // when the report was last made
+	// participant is the task's side of checkpoints; nil: it takes part in none.
+	participant *Participant
 
 	mu     sync.Mutex
 	latest Report
@@ -129,6 +133,20 @@ func (s *shell) report(p Progress) {
 	s.mu.Unlock()
 }
 
+// Participant is the task's side of checkpoints; nil when it takes part in none.
+func (s *shell) Participant() *Participant { return s.participant }
+
+// committed notes the newest checkpoint whose consequences are done, and tells the coordinator of a newer one.
+func (s *shell) committed(c ident.CheckpointID) {
+	s.mu.Lock()
+	newer := c > s.latest.Committed
+	s.latest.Committed = c
+	s.mu.Unlock()
+	if newer {
+		s.common.Changed()
+	}
+}
+
 // apply takes an event to the state machine and tells the coordinator of a new state. An event that the state does not
 // take changes nothing: orders are repeated.
 func (s *shell) apply(e task.Event) {
@@ -179,6 +197,7 @@ func (s *shell) end(ctx context.Context, err error, last Progress) {
 
 // close gives back what every task has.
 func (s *shell) close() {
+	s.participant.close()
 	s.common.Outputs.Close()
 	s.common.Memory.Close()
 }

@@ -106,10 +106,12 @@ func NewSource(cfg SourceConfig) (*Source, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
+	wm.Restored = restoredSource(cfg.Checkpoints)
 	s := &Source{
 		shell: newShell(cfg.Common), cfg: cfg, credits: newCredits(), commands: newMailbox[command](), partitions: map[ident.Partition]*partition{}, inbox: newInbox(), decoder: decoder,
 		batch: block.NewBatch(p.Input.Schema, batchRows), rows: rows, wm: watermark.NewSource(wm), flushInput: flushInput,
 	}
+	s.participant = newParticipant(&s.shell, s, nil)
 	if !p.Windowed() {
 		s.flushInput = flushRows
 	}
@@ -164,9 +166,13 @@ func (s *Source) run(ctx context.Context) error {
 		if err := s.turn(ctx, tick.C); err != nil {
 			return err
 		}
-		if s.finished && !s.paused() && (s.edge == nil || s.edge.sender.Settled()) {
+		if !s.finished || s.paused() || s.edge != nil && !s.edge.sender.Settled() {
+			continue
+		}
+		if s.participant == nil {
 			return s.finish(ctx)
 		}
+		s.apply(task.BoundReached) // and takes part in checkpoints until the stage ends
 	}
 }
 
@@ -209,6 +215,11 @@ func (s *Source) turn(ctx context.Context, tick <-chan time.Time) error {
 			}
 		}
 		return nil
+	case <-s.participant.notice():
+		if err := s.participant.hear(ctx); err != nil {
+			return err
+		}
+		return s.participant.drain(ctx)
 	case <-tick:
 		return s.tick(ctx)
 	case <-work:
@@ -223,6 +234,7 @@ func (s *Source) answered(ctx context.Context) error {
 			return fmt.Errorf("dispatch from %s to %s: %w", s.cfg.Self.Task, a.To, a.err)
 		}
 		a.Now = s.mono()
+		s.edge.appended(a)
 		if err := s.send(ctx, a.Sent); err != nil {
 			return err
 		}
@@ -247,6 +259,10 @@ func (s *Source) add(ctx context.Context, sp SourcePartition) error {
 	if w := s.cfg.Plan.Input.DedupWindow; w != nil {
 		p.repeats = newRepeats(*w)
 	}
+	if err := s.restore(p); err != nil {
+		return err
+	}
+	sp = p.SourcePartition
 	s.partitions[sp.Partition] = p
 	if err := s.obey(ctx, watermark.Added{Partition: sp.Partition, Next: sp.Start, Until: sp.Until, Now: s.mono()}); err != nil {
 		return err
@@ -279,6 +295,9 @@ func (s *Source) command(ctx context.Context, c command) error {
 // tick passes time: what is overdue is flushed, watermarks are told, requests repeated, the report made.
 func (s *Source) tick(ctx context.Context) error {
 	if err := s.cfg.Outputs.Stopped(); err != nil {
+		return err
+	}
+	if err := s.participant.tick(ctx); err != nil {
 		return err
 	}
 	now := s.mono()

@@ -1,0 +1,340 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pondage/pondage/internal/align"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/manifest"
+	"github.com/pondage/pondage/internal/storage"
+	"github.com/pondage/pondage/internal/storage/dirstore"
+	"github.com/pondage/pondage/internal/task"
+)
+
+// rows is a stream without windows that is partitioned differently from its source: an edge, no keyed state.
+const rowsByDevice = `"select":[{"expr":"tbname","as":"device"},{"expr":"v","as":"v"}],"partition_by":["tbname"]`
+
+// headquarters is the node's side and the coordinator of a test: it hears all reports and brings questions.
+type headquarters struct {
+	t     *testing.T
+	store storage.Store
+	stage *stage
+	deaf  bool // questions get no answer
+
+	mu      sync.Mutex
+	reports []PartReport
+	asked   []TriggerQuestion
+}
+
+func (h *headquarters) Place(context.Context) (func(), error) { return func() {}, nil }
+
+func (h *headquarters) Report(r PartReport) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reports = append(h.reports, r)
+}
+
+func (h *headquarters) Ask(q TriggerQuestion, answered func(align.Answer)) {
+	h.mu.Lock()
+	h.asked = append(h.asked, q)
+	h.mu.Unlock()
+	if h.deaf {
+		return
+	}
+	go func() {
+		a, err := h.stage.sources[q.Upstream].Participant().Trigger(h.stage.ctx, q.Self.Task, q.Checkpoint, q.Tx)
+		if err == nil {
+			answered(a)
+		}
+	}()
+}
+
+// taken returns what was reported of a checkpoint since the last call: each task once.
+func (h *headquarters) taken() map[ident.Task]PartReport {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[ident.Task]PartReport{}
+	for _, r := range h.reports {
+		out[r.Self.Task] = r
+	}
+	h.reports = nil
+	return out
+}
+
+// newHeadquarters returns the rig of a stage with checkpoints; restored is the manifest of each task, none at first.
+func newHeadquarters(t *testing.T, sc scene, restored map[ident.Task]*manifest.Manifest) (*headquarters, *stage) {
+	store, err := dirstore.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &headquarters{t: t, store: store}
+	sc.checkpoints = func(id ident.Task) *Checkpoints {
+		c := &Checkpoints{Cluster: "c", Store: h.store, Node: h, Restored: restored[id]}
+		if c.Restored != nil {
+			c.Complete, c.Settled = c.Restored.Checkpoint, c.Restored.Checkpoint
+		}
+		return c
+	}
+	h.stage = newStage(t, sc)
+	return h, h.stage
+}
+
+// request asks all sources, or those of some, for their part, and lets a moment pass.
+func (h *headquarters) request(c ident.CheckpointID, of ...*Source) {
+	h.t.Helper()
+	if of == nil {
+		for _, s := range h.stage.sources {
+			of = append(of, s)
+		}
+	}
+	for _, s := range of {
+		a, err := s.Participant().Request(h.t.Context(), 1, c, ident.TxID(10*c), 60_000)
+		if err != nil || a.Refused != nil {
+			h.t.Fatalf("%s: %v %v", s.cfg.Self.Task, a.Refused, err)
+		}
+	}
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func (h *headquarters) settle(complete, settled ident.CheckpointID) {
+	for _, p := range h.participants() {
+		p.Settled(1, complete, settled)
+	}
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+func (h *headquarters) participants() (all []*Participant) {
+	for _, s := range h.stage.sources {
+		all = append(all, s.Participant())
+	}
+	for _, r := range h.stage.receivers {
+		all = append(all, r.Participant())
+	}
+	return all
+}
+
+// wantDone checks that every task has reported the checkpoint done, and returns the manifests.
+func (h *headquarters) wantDone(c ident.CheckpointID) map[ident.Task]*manifest.Manifest {
+	h.t.Helper()
+	out := map[ident.Task]*manifest.Manifest{}
+	for id, r := range h.taken() {
+		if r.Failure != nil || r.Checkpoint != c || r.Tx != ident.TxID(10*c) {
+			h.t.Errorf("%s reports %d/%d: %v, want %d done", id, r.Checkpoint, r.Tx, r.Failure, c)
+			continue
+		}
+		m, hash, err := h.store.Load(h.t.Context(), h.stage.id, id, c)
+		if err != nil || hash != r.Manifest {
+			h.t.Errorf("%s: manifest %s, reported %s: %v", id, hash, r.Manifest, err)
+			continue
+		}
+		out[id] = m
+	}
+	if want := len(h.participants()); len(out) != want {
+		h.t.Errorf("%d tasks are done, want %d", len(out), want)
+	}
+	return out
+}
+
+// TestT22_T23: a checkpoint holds what is processed, the next stage goes on behind it, once.
+func TestT22_T23_AStageGoesOnBehindItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 2, partitions: 2}, nil)
+		s.start()
+		for i := range 20 {
+			s.record(ident.Partition(i%2), fmt.Sprint("d", i%5), float64(i), i)
+		}
+		time.Sleep(time.Second)
+		h.request(1)
+		manifests := h.wantDone(1)
+		next := int64(0)
+		for _, m := range manifests {
+			if m.Source == nil {
+				continue
+			}
+			for _, p := range m.Source.Partitions {
+				next += int64(p.Next)
+				if p.Counters.Counted != int64(p.Next) {
+					t.Errorf("partition %d: %d records counted, position %d", p.Partition, p.Counters.Counted, p.Next)
+				}
+			}
+		}
+		if next != 20 || len(s.results()) != 20 {
+			t.Errorf("positions add up to %d, %d results, want 20", next, len(s.results()))
+		}
+		h.settle(1, 1)
+		for name, r := range s.reports() {
+			if r.Committed != 1 || r.State != task.Ready {
+				t.Errorf("%s is %s and has committed %d", name, r.State, r.Committed)
+			}
+		}
+		s.end()
+
+		h, s = newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 2, partitions: 2, id: s.id}, manifests)
+		for i := range 24 {
+			s.record(ident.Partition(i%2), fmt.Sprint("d", i%5), float64(i), i)
+		}
+		s.start()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := s.results(); len(got) != 4 {
+			t.Errorf("%d results behind the checkpoint, want 4: %v", len(got), got)
+		}
+		if c := s.counters(); c.Counted != 24 {
+			t.Errorf("%d counted over both stages, want 24", c.Counted)
+		}
+		h.request(2)
+		h.wantDone(2)
+		s.wantWell()
+	})
+}
+
+// TestAFullDiskFailsTheCheckpointNotTheStream: and the next one is taken when there is room.
+func TestAFullDiskFailsTheCheckpointNotTheStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 1, partitions: 1}, nil)
+		room := h.store
+		h.store = fullStore{room}
+		s.start()
+		s.record(0, "a", 1, 1)
+		time.Sleep(time.Second)
+		h.request(1)
+		for id, r := range h.taken() {
+			if r.Failure == nil || r.Failure.Code != codeDiskFull {
+				t.Errorf("%s reports %v, want disk_full", id, r.Failure)
+			}
+		}
+		h.settle(0, 1)
+		for _, p := range h.participants() {
+			p.cfg.Store = room
+		}
+		h.store = room
+		s.record(0, "a", 2, 2)
+		h.request(2)
+		h.wantDone(2)
+		if len(s.results()) != 2 {
+			t.Errorf("results %v, want 2", s.results())
+		}
+		s.wantWell()
+	})
+}
+
+type fullStore struct{ storage.Store }
+
+func (fullStore) Commit(context.Context, *manifest.Manifest) (manifest.Hash, error) {
+	return manifest.Hash{}, fmt.Errorf("commit: %w", storage.ErrFull)
+}
+
+// TestAMissingTriggerIsAskedFor: of a source that does not take the checkpoint it will never come. Nothing is lost of what
+// was held meanwhile.
+func TestAMissingTriggerIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		deaf  bool
+		after time.Duration
+		code  align.Code
+	}{
+		"answered":   {false, align.AskAfter, align.CodeNotRunning},
+		"unanswered": {true, time.Minute, align.CodeTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 2, partitions: 2}, nil)
+				h.deaf = c.deaf
+				s.start()
+				time.Sleep(time.Second)
+				first := s.sources[s.graph.Tasks[0].Task]
+				h.request(1, first)
+				h.taken()
+				held := first.cfg.Partitions[0].Partition
+				s.record(held, "a", 1, 1)
+				s.record(1-held, "a", 1, 2)
+				time.Sleep(c.after - 2*time.Second)
+				synctest.Wait()
+				if n := len(s.results()); n != 1 || len(h.taken()) > 1 {
+					t.Errorf("%d results while the triggers are missing, want 1", n)
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if n := len(s.results()); n != 2 {
+					t.Errorf("%d results after the alignment, want 2", n)
+				}
+				for id, r := range h.taken() {
+					if id.Level != ident.LevelSource && (r.Failure == nil || r.Failure.Code != c.code) {
+						t.Errorf("%s reports %v, want %s", id, r.Failure, c.code)
+					}
+				}
+				if len(h.asked) == 0 {
+					t.Error("nobody was asked")
+				}
+				h.settle(0, 1)
+				h.request(2)
+				h.wantDone(2)
+				s.wantWell()
+			})
+		})
+	}
+}
+
+// TestABoundedStreamTakesItsLastCheckpoint: finished tasks take part until the stage ends.
+func TestABoundedStreamTakesItsLastCheckpoint(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 1, partitions: 1, bounded: true}, nil)
+		s.record(0, "a", 1, 1)
+		s.start()
+		s.wantFinished()
+		h.request(1)
+		h.wantDone(1)
+		h.settle(1, 1)
+		for name, r := range s.reports() {
+			if r.State != task.Finished || r.Committed != 1 {
+				t.Errorf("%s is %s and has committed %d", name, r.State, r.Committed)
+			}
+		}
+	})
+}
+
+// TestWindowsNeedTheirState: a checkpoint without them would be reported done.
+func TestWindowsNeedTheirState(t *testing.T) {
+	t.Parallel()
+	p := buildPlan(t, count10s, 1)
+	_, err := NewReceiver(ReceiverConfig{Common: Common{Plan: p, Checkpoints: &Checkpoints{}}})
+	if err == nil {
+		t.Error("a windowed task takes checkpoints without keyed state")
+	}
+}
+
+func TestRequestsSeenAreRestored(t *testing.T) {
+	t.Parallel()
+	const window = time.Minute
+	r := newRepeats(window)
+	for _, rec := range []struct {
+		ms  int64
+		key string
+	}{{1_000, "k/0"}, {1_000, "k/1"}, {61_500, "m/3"}, {62_000, "plain"}} {
+		if r.known([]byte(rec.key), rec.ms) {
+			t.Fatalf("%s was seen before", rec.key)
+		}
+	}
+	again := newRepeats(window)
+	again.load(r.state())
+	for key, want := range map[string]bool{"k/0": true, "k/1": true, "k/2": false, "m/3": true, "m/4": false, "n/0": false, "plain": true} {
+		if got := again.known([]byte(key), 63_000); got != want {
+			t.Errorf("%s: seen is %t, want %t", key, got, want)
+		}
+	}
+	if got := again.state(); slices.ContainsFunc(got, func(s manifest.Seen) bool { return s.Ms > 63_000 }) {
+		t.Errorf("%v", got)
+	}
+}

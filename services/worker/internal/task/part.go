@@ -1,0 +1,216 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pondage/pondage/internal/align"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/manifest"
+	"github.com/pondage/pondage/internal/storage"
+	"github.com/pondage/pondage/services/worker/internal/sink"
+)
+
+// Keyed is the keyed state of a receiving task: windows.
+type Keyed interface {
+	// Freeze takes what a checkpoint needs of the state; it shares nothing that the task changes later.
+	Freeze(c ident.CheckpointID) Frozen
+	// Complete and Failed are the verdict on a checkpoint that was frozen.
+	Complete(c ident.CheckpointID)
+	Failed(c ident.CheckpointID)
+}
+
+// Frozen is keyed state at a barrier.
+type Frozen interface {
+	// Write makes it durable, and returns the files that restore it, in the order in which they are read, and what they
+	// hold. From any goroutine.
+	Write(ctx context.Context, s storage.Store) ([]manifest.File, []manifest.Operator, error)
+}
+
+// Checkpointed is an output that takes part in checkpoints by itself. Of any other one everything handed over before the
+// trigger is made durable.
+type Checkpointed interface {
+	// Trigger is in order with Write: what was written before it belongs to c.
+	Trigger(ctx context.Context, c ident.CheckpointID) error
+	// Prepare returns when everything before Trigger(c) is durable where the delivery says, with the files that it is in.
+	// From any goroutine.
+	Prepare(ctx context.Context, c ident.CheckpointID) (manifest.Sink, []manifest.File, error)
+	// Complete does what follows from a complete checkpoint, and may be repeated. From any goroutine.
+	Complete(ctx context.Context, c ident.CheckpointID) error
+}
+
+// part is this task's part of a checkpoint, from the barrier to the verdict.
+type part struct {
+	manifest *manifest.Manifest
+	state    Frozen // nil: none
+	cancel   context.CancelFunc
+
+	align, sync, async time.Duration
+	id                 manifest.Hash // once it is written
+}
+
+// freeze is the synchronous part: the trigger passes the sinks, then positions and state are noted.
+func (p *Participant) freeze(ctx context.Context, f align.Freeze) error {
+	began := time.Now()
+	common := p.shell.common
+	for _, o := range common.Outputs {
+		if c, ok := o.(Checkpointed); ok {
+			if err := c.Trigger(ctx, f.Checkpoint); err != nil {
+				return err
+			}
+		}
+	}
+	self := common.Self
+	x := &part{manifest: &manifest.Manifest{
+		Cluster: p.cfg.Cluster, Stream: self.Stream, Name: common.Plan.Stream.Name, Stage: self.Stage, Checkpoint: f.Checkpoint, Tx: f.Tx,
+		Task: self.Task.String(), Plan: common.Plan.Fingerprint(),
+	}}
+	p.member.frozen(x.manifest)
+	if k := p.member.keyed(); k != nil {
+		x.state = k.Freeze(f.Checkpoint)
+	}
+	if !p.began.IsZero() {
+		x.align = began.Sub(p.began)
+	}
+	p.began, x.sync = time.Time{}, time.Since(began)
+	p.parts[f.Checkpoint] = x
+	return nil
+}
+
+// write begins the asynchronous part.
+func (p *Participant) write(x *part) {
+	var ctx context.Context
+	ctx, x.cancel = context.WithCancel(p.lifetime)
+	p.running.Go(func() {
+		began := time.Now()
+		id, err := p.persist(ctx, x)
+		if ctx.Err() != nil {
+			return // given up, or the task ends
+		}
+		c, now := x.manifest.Checkpoint, p.shell.mono()
+		if err != nil {
+			p.words.put(word{event: align.WriteFailed{Checkpoint: c, Failure: failureOf(err), Now: now}})
+			return
+		}
+		// The task reads both only behind the word.
+		x.async, x.id = time.Since(began), id
+		p.words.put(word{event: align.Written{Checkpoint: c, Now: now}})
+	})
+}
+
+// persist makes everything durable that the checkpoint says is done, the manifest last.
+func (p *Participant) persist(ctx context.Context, x *part) (id manifest.Hash, err error) {
+	release, err := p.cfg.Node.Place(ctx)
+	if err != nil {
+		return id, err
+	}
+	defer release()
+	m := x.manifest
+	if x.state != nil {
+		if m.Files, m.Operators, err = x.state.Write(ctx, p.cfg.Store); err != nil {
+			return id, fmt.Errorf("write the state: %w", err)
+		}
+	}
+	if err := p.prepare(ctx, m); err != nil {
+		return id, err
+	}
+	if err := p.shell.common.Aside.Flush(ctx); err != nil {
+		return id, fmt.Errorf("write what was set aside: %w", err)
+	}
+	return p.cfg.Store.Commit(ctx, m)
+}
+
+// prepare makes the results durable that came before the trigger.
+func (p *Participant) prepare(ctx context.Context, m *manifest.Manifest) error {
+	for _, o := range p.shell.common.Outputs {
+		c, ok := o.(Checkpointed)
+		if !ok {
+			if err := o.Flush(ctx); err != nil {
+				return fmt.Errorf("write the results: %w", err)
+			}
+			continue
+		}
+		s, files, err := c.Prepare(ctx, m.Checkpoint)
+		if err != nil {
+			return fmt.Errorf("prepare the results: %w", err)
+		}
+		m.Sinks, m.Files = append(m.Sinks, s), append(m.Files, files...)
+	}
+	return nil
+}
+
+// describe adds to a report what the part has come to.
+func (x *part) describe(r *PartReport) {
+	r.Manifest, r.Align, r.Sync, r.Async, r.Sinks = x.id, x.align, x.sync, x.async, x.manifest.Sinks
+	for _, f := range x.manifest.Files {
+		r.BytesFull += f.Bytes
+		if f.Checkpoint == r.Checkpoint {
+			r.BytesIncremental += f.Bytes
+		}
+	}
+}
+
+// commit lets the sinks do what follows from a complete checkpoint. It covers all older ones.
+func (p *Participant) commit(c ident.CheckpointID) {
+	if k := p.member.keyed(); k != nil {
+		k.Complete(c)
+	}
+	for id := range p.parts {
+		if id <= c {
+			delete(p.parts, id)
+		}
+	}
+	outputs := p.shell.common.Outputs
+	p.running.Go(func() {
+		err := complete(p.lifetime, outputs, c)
+		now := p.shell.mono()
+		switch {
+		case p.lifetime.Err() != nil:
+		case err != nil:
+			p.shell.log.Warn("the results of a complete checkpoint are not shown yet; tried again", "checkpoint", c, "error", err)
+			p.words.put(word{event: align.CommitFailed{Now: now}})
+		default:
+			p.words.put(word{event: align.Committed{Checkpoint: c, Now: now}})
+		}
+	})
+}
+
+func complete(ctx context.Context, outputs sink.Chain, c ident.CheckpointID) error {
+	var errs []error
+	for _, o := range outputs {
+		if x, ok := o.(Checkpointed); ok {
+			errs = append(errs, x.Complete(ctx, c))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// discard gives up what was frozen for a checkpoint that has failed.
+func (p *Participant) discard(c ident.CheckpointID) {
+	if x := p.parts[c]; x != nil {
+		x.cancel()
+		delete(p.parts, c)
+	}
+	if k := p.member.keyed(); k != nil {
+		k.Failed(c)
+	}
+}
+
+// The codes of a part that cannot be written.
+const (
+	codeDiskFull = "disk_full"
+	codeWrite    = "write_failed"
+)
+
+func failureOf(err error) align.Failure {
+	f := align.Failure{Code: codeWrite, Detail: err.Error()}
+	switch {
+	case errors.Is(err, storage.ErrFull):
+		f.Code = codeDiskFull
+	case errors.Is(err, storage.ErrFenced):
+		f.Code = align.CodeOtherStage
+	}
+	return f
+}
