@@ -8,6 +8,7 @@ import (
 
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/cli/specfile"
+	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/problem"
@@ -18,6 +19,7 @@ const (
 	codeUsage       problem.Code = "wrong_usage"
 	codeFailed      problem.Code = "command_failed"
 	codeInterrupted problem.Code = "interrupted"
+	codeRefused     problem.Code = "cannot_connect"
 )
 
 // documents turns an error into problem documents, one for each of several errors that were joined.
@@ -37,6 +39,7 @@ func document(err error, cmd *cobra.Command) *problem.Document {
 	var inFile *specfile.Error
 	var faults *invalid.Error
 	var broker *kafka.Error
+	var refused *connect.Refusal
 	switch {
 	case isUsage(err):
 		return usageDocument(err, cmd)
@@ -46,6 +49,8 @@ func document(err error, cmd *cobra.Command) *problem.Document {
 		return &answered.Doc
 	case errors.As(err, &faults):
 		return problem.From(faults)
+	case errors.As(err, &refused): // before its cause
+		return &problem.Document{Type: "about:blank", Title: "A database or broker cannot be used", Code: codeRefused, Detail: refused.Error(), Hint: refused.Hint}
 	case errors.As(err, &broker):
 		return problem.From(&problem.Error{Code: problem.Code(broker.Code), Detail: broker.Error(), Hint: remedy(problem.Code(broker.Code)), Retryable: broker.Transient()})
 	case errors.Is(err, context.Canceled):

@@ -18,7 +18,7 @@ const pageHead = `<!-- Generated from the commands of internal/cli; do not edit.
 - **Output**: ` + "`-o table|json|yaml`" + ` on every command. JSON is one line a value: a list is ` + "`{\"items\":[…]}`" + `, a sequence of values is NDJSON.
   64-bit integers are strings. Tables are cut to the width of a terminal; into a file or pipe they are not.
 - **Errors** go to standard error; with ` + "`-o json`" + ` each is a problem document (RFC 9457) on a line, with the code of
-  [errors.md](errors.md), or one of ` + "`wrong_usage`, `command_failed`, `api_unreachable`, `interrupted`" + `, which only the command line has.
+  [errors.md](errors.md), or one of ` + "`wrong_usage`, `command_failed`, `api_unreachable`, `cannot_connect`, `interrupted`" + `, which only the command line has.
 - **Exit status**: 0 done, 1 failed, 2 wrong usage.
 - **Coordinator**: ` + "`--api URL`, `PONDAGE_API`" + `, else ` + "`http://127.0.0.1:7420`" + `. **Token**: ` + "`--token env:NAME` or `file:PATH`" + `, or the same in
   ` + "`PONDAGE_TOKEN`" + `. All keys of roles are flags too: [config.md](config.md).

@@ -161,8 +161,8 @@ func (c *Coordinator) run(ctx context.Context) error {
 			return c.app.Run(ctx)
 		case ctx.Err() != nil:
 			return nil // the end of the process interrupted it
-		case connect.Credentials(err), connect.NoDatabase(err):
-			return fmt.Errorf("the metastore cannot be used; check postgres.url and postgres.password: %w", err)
+		case connect.Lasting(err):
+			return connect.RefusedPostgres(c.dsn, err)
 		case time.Since(said) >= migrateSay:
 			c.tel.Logger.Warn("the metastore's schema cannot be brought up; it is tried again until it can", "error", err)
 			said = time.Now()

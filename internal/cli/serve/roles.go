@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pondage/pondage/internal/config"
+	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/devstack"
 	"github.com/pondage/pondage/internal/devstack/stack"
 	"github.com/pondage/pondage/internal/lifecycle"
@@ -37,7 +38,7 @@ func Worker(ctx context.Context, cfg config.Worker, p Process) error {
 		if err != nil {
 			return nil, Ready{}, err
 		}
-		return w.Services(), Ready{Worker: w.URL(), Brokers: cfg.Kafka.Brokers, DataDir: cfg.DataDir}, nil
+		return append(w.Services(), database(cfg.Postgres, tel)), Ready{Worker: w.URL(), Brokers: cfg.Kafka.Brokers, DataDir: cfg.DataDir}, nil
 	})
 }
 
@@ -68,7 +69,8 @@ func Node(ctx context.Context, cfg config.Node, p Process) error {
 			return nil, Ready{}, err
 		}
 		// The worker first: it takes the lock on the data directory.
-		return append(w.Services(), s.Services()...),
+		services := append(w.Services(), s.Services()...)
+		return append(services, database(cfg.Postgres, tel)),
 			Ready{Worker: w.URL(), Snapshotter: s.URL(), Brokers: cfg.Kafka.Brokers, DataDir: cfg.DataDir}, nil
 	})
 }
@@ -88,6 +90,20 @@ func Broker(ctx context.Context, cfg config.Broker, p Process) error {
 		running := lifecycle.NewService("broker", lifecycle.Parts{Run: untilDone, Stop: b.Stop})
 		return []*lifecycle.Service{running}, Ready{Brokers: b.Addrs(), DataDir: cfg.DataDir}, nil
 	})
+}
+
+// database is a service that looks at a worker's database of results until it can be used. A worker runs without it: so the
+// wait holds nothing up. Only a database that refuses this user, or does not exist, ends the process: repeating does not help,
+// and each output would meet it for itself, later.
+func database(cfg config.Postgres, tel *telemetry.Telemetry) *lifecycle.Service {
+	return lifecycle.NewService("database", lifecycle.Parts{Run: func(ctx context.Context) error {
+		if cfg.URL != "" {
+			if err := connect.AwaitPostgres(ctx, cfg, tel.Logger); err != nil {
+				return err
+			}
+		}
+		return untilDone(ctx)
+	}})
 }
 
 // untilDone is the work of a service that works by itself.

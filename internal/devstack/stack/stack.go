@@ -13,6 +13,7 @@ import (
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/config"
+	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/devstack"
 	"github.com/pondage/pondage/internal/lifecycle"
 	"github.com/pondage/pondage/internal/telemetry"
@@ -150,7 +151,8 @@ func freePort(listen string) string {
 	return net.JoinHostPort(host, "0")
 }
 
-// outside starts the broker and Postgres where none are given, and writes their addresses into the configuration.
+// outside starts the broker and Postgres where none are given, and writes their addresses into the configuration. Those
+// that are given are asked once: roles that run apart wait for them, who types `pondage dev --kafka …` wants to know now.
 func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 	if len(cfg.Kafka.Brokers) == 0 {
 		port, err := portOf(cfg.BrokerListen)
@@ -163,8 +165,8 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		}
 		s.closers = append(s.closers, func(context.Context) error { return b.Stop() })
 		cfg.Kafka.Brokers = b.Addrs()
-	} else if err := probeKafka(ctx, cfg.Kafka); err != nil {
-		return err
+	} else if err := connect.ProbeKafka(ctx, cfg.Kafka); err != nil {
+		return orOurs(err, "without --kafka dev has a broker of its own")
 	}
 	if cfg.Postgres.URL == "" {
 		p, err := devstack.StartPostgres(ctx, filepath.Join(cfg.DataDir, "postgres"), devstack.PostgresOptions{Durability: o.Durability, Log: o.Telemetry.Logger})
@@ -173,11 +175,20 @@ func (s *Stack) outside(ctx context.Context, cfg *config.Dev, o Options) error {
 		}
 		s.closers = append(s.closers, func(context.Context) error { return p.Stop() })
 		cfg.Postgres.URL = p.DSN()
-	} else if err := probePostgres(ctx, cfg.Postgres); err != nil {
-		return err
+	} else if err := connect.ProbePostgres(ctx, cfg.Postgres); err != nil {
+		return orOurs(err, "without --postgres dev has one of its own")
 	}
 	s.brokers, s.dsn = cfg.Kafka.Brokers, cfg.Postgres.URL
 	return nil
+}
+
+// orOurs adds to what is wrong with something named that nothing need be named.
+func orOurs(err error, ours string) error {
+	var refused *connect.Refusal
+	if errors.As(err, &refused) {
+		refused.Hint += "; " + ours
+	}
+	return err
 }
 
 func portOf(listen string) (int, error) {
