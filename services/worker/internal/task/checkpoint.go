@@ -66,8 +66,8 @@ type member interface {
 	flushed(ctx context.Context) error
 	// frozen notes positions and the state of the small cores in the manifest.
 	frozen(m *manifest.Manifest)
-	// keyed is the task's keyed state; nil: it has none.
-	keyed() Keyed
+	// windows is the task's keyed state; nil: it has none.
+	windows() *keyed
 	forward(ctx context.Context, f align.Forward) error
 	// rules steps the receiver's rules; a source has none.
 	rules(e dispatch.ReceiveEvent) error
@@ -164,6 +164,10 @@ func (p *Participant) hear(ctx context.Context) error {
 		case align.TriggerAnswered:
 			e.Mine, e.Now = p.member.reached(e.From), p.shell.mono()
 			w.event = e
+		case align.Written:
+			if p.parts[e.Checkpoint] != nil { // else it was given up meanwhile
+				p.member.windows().durable(e.Checkpoint)
+			}
 		}
 		if err := p.step(ctx, w.event); err != nil {
 			return err

@@ -214,10 +214,7 @@ func TestAFullDiskFailsTheCheckpointNotTheStream(t *testing.T) {
 			}
 		}
 		h.settle(0, 1)
-		for _, p := range h.participants() {
-			p.cfg.Store = room
-		}
-		h.store = room
+		h.fill(room)
 		s.record(0, "a", 2, 2)
 		h.request(2)
 		h.wantDone(2)
@@ -305,13 +302,68 @@ func TestABoundedStreamTakesItsLastCheckpoint(t *testing.T) {
 	})
 }
 
-// TestWindowsNeedTheirState: a checkpoint without them would be reported done.
-func TestWindowsNeedTheirState(t *testing.T) {
+// TestWindowsGoOnFromTheirFiles: base and deltas, also those of a checkpoint that failed; what was not written is written
+// by the next one. Results are those of a run without a stop, each once.
+func TestWindowsGoOnFromTheirFiles(t *testing.T) {
 	t.Parallel()
-	p := buildPlan(t, count10s, 1)
-	_, err := NewReceiver(ReceiverConfig{Common: Common{Plan: p, Checkpoints: &Checkpoints{}}})
-	if err == nil {
-		t.Error("a windowed task takes checkpoints without keyed state")
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: count10s, vgroups: 2, partitions: 2}, nil)
+		room := h.store
+		s.start()
+		feed := func(s *stage, from, to int) {
+			for i := from; i < to; i++ {
+				s.record(ident.Partition(i%2), fmt.Sprint("d", i%5), float64(i), i)
+			}
+			time.Sleep(time.Second)
+		}
+		feed(s, 0, 15)
+		h.request(1)
+		h.wantDone(1)
+		h.settle(1, 1)
+		feed(s, 15, 18)
+		h.request(2) // fails at another task, when all here is written
+		h.wantDone(2)
+		h.settle(1, 2)
+		feed(s, 18, 20)
+		h.fill(fullStore{room})
+		h.request(3) // nothing of it becomes durable
+		h.settle(1, 3)
+		h.fill(room)
+		feed(s, 20, 22)
+		h.taken()
+		h.request(4)
+		manifests := h.wantDone(4)
+		before := s.results()
+		s.end()
+
+		store := h.store
+		h, s = newHeadquarters(t, scene{stream: count10s, vgroups: 2, partitions: 2, id: s.id}, manifests)
+		h.fill(store)
+		feed(s, 0, 40) // the log as it was, and more
+		s.start()
+		time.Sleep(time.Second)
+		feed(s, 40, 60)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.wantWell()
+		var want []string
+		for start := 0; start < 60; start += 10 {
+			for d := range 5 {
+				want = append(want, row(fmt.Sprint("d", d), start, 2))
+			}
+		}
+		slices.Sort(want)
+		got := slices.Concat(before, s.results())
+		slices.Sort(got)
+		wantLines(t, "results of both stages", got, want)
+	})
+}
+
+// fill gives all tasks another store.
+func (h *headquarters) fill(s storage.Store) {
+	h.store = s
+	for _, p := range h.participants() {
+		p.cfg.Store = s
 	}
 }
 

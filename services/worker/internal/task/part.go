@@ -13,22 +13,6 @@ import (
 	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
-// Keyed is the keyed state of a receiving task: windows.
-type Keyed interface {
-	// Freeze takes what a checkpoint needs of the state; it shares nothing that the task changes later.
-	Freeze(c ident.CheckpointID) Frozen
-	// Complete and Failed are the verdict on a checkpoint that was frozen.
-	Complete(c ident.CheckpointID)
-	Failed(c ident.CheckpointID)
-}
-
-// Frozen is keyed state at a barrier.
-type Frozen interface {
-	// Write makes it durable, and returns the files that restore it, in the order in which they are read, and what they
-	// hold. From any goroutine.
-	Write(ctx context.Context, s storage.Store) ([]manifest.File, []manifest.Operator, error)
-}
-
 // Checkpointed is an output that takes part in checkpoints by itself. Of any other one everything handed over before the
 // trigger is made durable.
 type Checkpointed interface {
@@ -44,7 +28,7 @@ type Checkpointed interface {
 // part is this task's part of a checkpoint, from the barrier to the verdict.
 type part struct {
 	manifest *manifest.Manifest
-	state    Frozen // nil: none
+	state    *snapshot // nil: none
 	cancel   context.CancelFunc
 
 	align, sync, async time.Duration
@@ -68,9 +52,7 @@ func (p *Participant) freeze(ctx context.Context, f align.Freeze) error {
 		Task: self.Task.String(), Plan: common.Plan.Fingerprint(),
 	}}
 	p.member.frozen(x.manifest)
-	if k := p.member.keyed(); k != nil {
-		x.state = k.Freeze(f.Checkpoint)
-	}
+	x.state = p.member.windows().freeze(f.Checkpoint)
 	if !p.began.IsZero() {
 		x.align = began.Sub(p.began)
 	}
@@ -108,10 +90,8 @@ func (p *Participant) persist(ctx context.Context, x *part) (id manifest.Hash, e
 	}
 	defer release()
 	m := x.manifest
-	if x.state != nil {
-		if m.Files, m.Operators, err = x.state.Write(ctx, p.cfg.Store); err != nil {
-			return id, fmt.Errorf("write the state: %w", err)
-		}
+	if err := x.state.write(ctx, p.cfg.Store, m, p.shell.common.Self.Task); err != nil {
+		return id, err
 	}
 	if err := p.prepare(ctx, m); err != nil {
 		return id, err
@@ -154,9 +134,6 @@ func (x *part) describe(r *PartReport) {
 
 // commit lets the sinks do what follows from a complete checkpoint. It covers all older ones.
 func (p *Participant) commit(c ident.CheckpointID) {
-	if k := p.member.keyed(); k != nil {
-		k.Complete(c)
-	}
 	for id := range p.parts {
 		if id <= c {
 			delete(p.parts, id)
@@ -193,9 +170,7 @@ func (p *Participant) discard(c ident.CheckpointID) {
 		x.cancel()
 		delete(p.parts, c)
 	}
-	if k := p.member.keyed(); k != nil {
-		k.Failed(c)
-	}
+	p.member.windows().failed(c)
 }
 
 // The codes of a part that cannot be written.

@@ -37,10 +37,6 @@ type ReceiverConfig struct {
 	TopicID   kafka.TopicID
 	From      ident.NextOffset // the edge partition's end when the task took its position
 	Credits   Credits
-	// Rows is what the task does with rows, with its state restored; nil: made from the plan, empty. Keyed is the
-	// checkpoints' side of that state, for a stream with windows that takes checkpoints.
-	Rows  pipeline.Receiving
-	Keyed Keyed
 }
 
 // Receiver is the shell of a task behind an edge.
@@ -53,6 +49,7 @@ type Receiver struct {
 	core     *dispatch.Receiver
 	wm       *watermark.Merge
 	rows     pipeline.Receiving
+	keyed    *keyed // nil: none, or no checkpoints
 	decoder  *block.Decoder
 	records  kafka.Iterator
 	headers  []block.RecordHeader
@@ -76,22 +73,15 @@ type body struct {
 // NewReceiver returns a receiving task that has not started.
 func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 	wrap := func(err error) error { return fmt.Errorf("task %s: %w", cfg.Self.Task, err) }
-	rows := cfg.Rows
-	if rows == nil {
-		var err error
-		if rows, err = pipeline.NewReceiving(cfg.Plan, rand.Uint64()); err != nil {
-			return nil, wrap(err)
-		}
-	}
-	if cfg.Checkpoints != nil && cfg.Keyed == nil && cfg.Plan.Windowed() {
-		return nil, wrap(errNoKeyed)
+	rows, err := pipeline.NewReceiving(cfg.Plan, rand.Uint64())
+	if err != nil {
+		return nil, wrap(err)
 	}
 	upstreams := make([]ident.Task, len(cfg.Upstreams))
 	for i, u := range cfg.Upstreams {
 		upstreams[i] = u.Task
 	}
 	merge := pipeline.MergeWatermark(cfg.Plan, upstreams)
-	var err error
 	if merge.Restored, err = restoredMerge(cfg.Checkpoints); err != nil {
 		return nil, wrap(err)
 	}
@@ -103,13 +93,11 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 		shell: newShell(cfg.Common), cfg: cfg, inbox: newInbox(), decoder: block.NewDecoder(), bodies: map[dispatch.Handle]body{}, asks: newMailbox[chan<- Report](), position: cfg.From,
 		core: dispatch.NewReceiver(rules), wm: watermark.NewMerge(merge), rows: rows, read: cfg.From,
 	}
+	r.keyed = newKeyed(&cfg, rows)
 	r.participant = newParticipant(&r.shell, r, upstreams)
 	r.port = r.inbox.port()
 	return r, nil
 }
-
-// errNoKeyed is a mistake of the caller: a checkpoint would be reported done that lacks the windows.
-var errNoKeyed = errors.New("a stream with windows takes checkpoints only with its keyed state")
 
 // Run does the task's work until the context ends or the task does, and gives everything back.
 func (r *Receiver) Run(ctx context.Context) {
@@ -119,6 +107,9 @@ func (r *Receiver) Run(ctx context.Context) {
 }
 
 func (r *Receiver) run(ctx context.Context) error {
+	if err := r.keyed.restore(ctx, r.cfg.Checkpoints, r.cfg.Self.Stream); err != nil {
+		return err
+	}
 	sub, err := r.cfg.Reader.Subscribe(kafka.SubscribeSpec{
 		Topic: r.cfg.Topic, Partition: ident.Partition(r.cfg.Self.Task.VGroup), TopicID: r.cfg.TopicID, From: r.cfg.From,
 		Isolation: kafka.ReadUncommitted, Inbox: r.port,

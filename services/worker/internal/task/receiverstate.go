@@ -42,8 +42,8 @@ func restoredMerge(c *Checkpoints) (*watermark.MergeState, error) {
 	return st, nil
 }
 
-// keyed implements member.
-func (r *Receiver) keyed() Keyed { return r.cfg.Keyed }
+// windows implements member.
+func (r *Receiver) windows() *keyed { return r.keyed }
 
 // rules implements member.
 func (r *Receiver) rules(e dispatch.ReceiveEvent) error { return r.step(e) }

@@ -88,8 +88,8 @@ func (s *Source) restore(p *partition) error {
 	return nil
 }
 
-// keyed implements member.
-func (s *Source) keyed() Keyed { return nil }
+// windows implements member.
+func (s *Source) windows() *keyed { return nil }
 
 // rules implements member: nothing comes in by an edge.
 func (s *Source) rules(dispatch.ReceiveEvent) error { return nil }
