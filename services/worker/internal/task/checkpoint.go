@@ -62,6 +62,8 @@ type TriggerQuestion struct {
 
 // member is what the two kinds of task do for a checkpoint.
 type member interface {
+	// enter takes an event of the alignment to the task's state machine.
+	enter(e task.Event)
 	// flush hands on what is computed and held back.
 	flushed(ctx context.Context) error
 	// frozen notes positions and the state of the small cores in the manifest.
@@ -237,7 +239,7 @@ func (p *Participant) obey(ctx context.Context, f align.Effect) error {
 	case align.Refused:
 		p.answer(Taken{Refused: &f.Failure})
 	case align.Enter:
-		p.shell.apply(f.Event)
+		p.member.enter(f.Event)
 	case align.Flush:
 		return p.member.flushed(ctx)
 	case align.Freeze:

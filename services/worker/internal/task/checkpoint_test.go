@@ -367,6 +367,50 @@ func (h *headquarters) fill(s storage.Store) {
 	}
 }
 
+// TestAPausedSourceTakesACheckpointAndNoInput: a resume while the checkpoint is written counts behind it.
+func TestAPausedSourceTakesACheckpointAndNoInput(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 1, partitions: 1}, nil)
+		slow := slowStore{h.store, make(chan struct{})}
+		s.start()
+		src := s.sources[s.graph.Tasks[0].Task]
+		src.Pause()
+		time.Sleep(time.Second)
+		h.fill(slow)
+		s.record(0, "a", 1, 1)
+		h.request(1)
+		if r := src.Report(); r.State != task.Checkpointing || len(s.results()) != 0 {
+			t.Errorf("%s, results %v while it is paused", r.State, s.results())
+		}
+		src.Resume()
+		time.Sleep(time.Second)
+		close(slow.open)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.wantDone(1)
+		if r := src.Report(); r.State != task.Ready || len(s.results()) != 1 {
+			t.Errorf("%s, results %v behind the checkpoint", r.State, s.results())
+		}
+		s.wantWell()
+	})
+}
+
+// slowStore commits when it is opened.
+type slowStore struct {
+	storage.Store
+	open chan struct{}
+}
+
+func (s slowStore) Commit(ctx context.Context, m *manifest.Manifest) (manifest.Hash, error) {
+	select {
+	case <-s.open:
+		return s.Store.Commit(ctx, m)
+	case <-ctx.Done():
+		return manifest.Hash{}, ctx.Err()
+	}
+}
+
 func TestRequestsSeenAreRestored(t *testing.T) {
 	t.Parallel()
 	const window = time.Minute

@@ -16,6 +16,14 @@
 // When a source takes input (Source.takes): not while it is paused, a flush waits for credit, or the node's memory is
 // full and the task holds some of it. Its chunks then stay in the inbox, and their partitions are left out of the fetch.
 //
+// Checkpoints (a task with Common.Checkpoints): the Participant drives package align and obeys it in its order. A source
+// takes its part between two chunks: partials are flushed, positions and the watermark's state noted, the trigger goes to
+// every destination behind what waits there, and the task reads on. A receiver takes it when the triggers of all upstreams
+// are in, before anything that was held. What was frozen shares nothing with the task: another goroutine writes windows,
+// results, what was set aside, and the manifest last, because whoever reads it believes the rest. Positions are those of
+// processing, not of the fetch (trap T23). A task behind a bound stays, finished, and takes part until its stage ends.
+// Restored: sources seek, counters and watermarks go on (restored, not trusted), windows are read before the first block.
+//
 // How a task ends. By its context: ended from outside, nothing more is said. errFinished: its bound is reached and its
 // results are durable. over, or a sink's fence: this stage is over, the report asks for a reset. errSuperseded: a higher
 // stage runs already. Anything else: failed, with a code of the catalogue. In each case everything it has (subscriptions,
@@ -25,5 +33,6 @@
 // producer and of the credits only put into mailboxes.
 //
 // File map: shell, report, cause, metrics, trace (both kinds of task); source, chunk, flush, edge, split, repeats (source
-// tasks); receiver; inbox, mailbox. Start reading at Source.turn, then chunk.go and flush.go; then Receiver.turn.
+// tasks); receiver; inbox, mailbox. Of checkpoints: checkpoint, words, part (both kinds), sourcestate, trigger,
+// receiverstate, keyed. Start reading at Source.turn, then chunk.go and flush.go; then Receiver.turn.
 package task

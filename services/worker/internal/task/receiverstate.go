@@ -10,8 +10,12 @@ import (
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/manifest"
+	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/internal/watermark"
 )
+
+// enter implements member.
+func (r *Receiver) enter(e task.Event) { r.apply(e) }
 
 // flushed implements member: nothing has changed that was not given out.
 func (r *Receiver) flushed(ctx context.Context) error { return r.rows.Settle(output{r, ctx}) }

@@ -66,6 +66,9 @@ type Source struct {
 	since  time.Time // of the first input
 	polled *polled   // its trace, when it is sampled
 
+	wanted       task.Event // the last pause or resume; "": none
+	pausedBefore bool       // a checkpoint is taken of a paused task
+
 	rate     rate
 	finished bool // the watermark has reached its end and every destination was told
 	data     []ident.Task
@@ -242,7 +245,7 @@ func (s *Source) answered(ctx context.Context) error {
 	return nil
 }
 
-func (s *Source) paused() bool { return s.machine.State() == task.Paused }
+func (s *Source) paused() bool { return s.machine.State() == task.Paused || s.pausedBefore }
 
 // takes tells whether the task takes input: not while it is paused, while a flush waits for credit, or while the node's
 // memory is full.
@@ -283,6 +286,7 @@ func (s *Source) add(ctx context.Context, sp SourcePartition) error {
 // command obeys what comes from outside: pause and resume, a partition found while running.
 func (s *Source) command(ctx context.Context, c command) error {
 	if c.partition == nil {
+		s.wanted = c.event
 		s.apply(c.event)
 		return nil
 	}

@@ -14,8 +14,20 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/manifest"
+	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/internal/watermark"
 )
+
+// enter implements member. A paused task stays so while it takes a checkpoint. What was wanted meanwhile is tried behind it:
+// the machine keeps a pause, but refuses a resume while nothing is kept.
+func (s *Source) enter(e task.Event) {
+	still := e == task.GenCheckpoint && s.machine.State() == task.Paused
+	s.apply(e)
+	s.pausedBefore = still
+	if e != task.GenCheckpoint && s.wanted != "" {
+		s.apply(s.wanted)
+	}
+}
 
 // flushed implements member. Nothing is held back while a flush waits for credit: the task takes no input then, and a
 // flush takes everything.
