@@ -66,6 +66,12 @@ e2e-kafka: ## the end-to-end suite on a real Apache Kafka, with one broker and w
 bench: ## micro-benchmarks of the hot path with allocations (BENCH=regexp)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./internal/...
 
+SEEDS ?= 2000
+.PHONY: sim
+sim: ## simulated runs with crashes, lost and doubled words, compared with a batch computation (SEEDS=N)
+	@$(GO) test -count=1 -timeout 2h -run 'TestSeeds$$' ./internal/sim -seeds $(SEEDS)
+	@echo "$(SEEDS) seeds, 0 failed"
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each
 	@tools/fuzz.sh $(FUZZTIME)

@@ -103,6 +103,7 @@ var packages = map[string]Layer{
 	"internal/conformance/...": Main,
 
 	"internal/archtest": TestOnly,
+	"internal/sim":      TestOnly,
 	"test/e2e":          TestOnly,
 }
 

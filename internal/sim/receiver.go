@@ -1,0 +1,260 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pondage/pondage/internal/align"
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/pipeline"
+	"github.com/pondage/pondage/internal/state"
+	"github.com/pondage/pondage/internal/watermark"
+)
+
+// receiver is an aggregating task with a sink chained into it.
+type receiver struct {
+	s        *stage
+	self     dispatch.Self
+	core     *dispatch.Receiver
+	wm       *watermark.Merge
+	rows     pipeline.Receiving
+	decoder  *block.Decoder
+	bodies   map[dispatch.Handle][]byte
+	last     dispatch.Handle
+	queue    []dispatch.Arrived
+	position int
+	chain    [][]byte
+	part     *part
+	finished bool
+}
+
+// mostDeltas is after how many deltas a chain begins anew: small, so that runs see it.
+const mostDeltas = 3
+
+func newReceiver(s *stage, t ident.Task, upstreams []dispatch.Peer, c align.Config, from *snapshot) (*receiver, error) {
+	p := s.w.plan
+	rows, err := pipeline.NewReceiving(p, s.w.rand.Uint64())
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range upstreams {
+		c.Upstreams = append(c.Upstreams, u.Task)
+	}
+	merge := pipeline.MergeWatermark(p, c.Upstreams)
+	r := &receiver{
+		s: s, self: s.w.self(t, s.number), rows: rows, decoder: block.NewDecoder(), bodies: map[dispatch.Handle][]byte{}, position: len(s.w.logs[t]),
+	}
+	if from != nil {
+		merge.Restored = from.merge
+		if err := r.restore(from); err != nil {
+			return nil, err
+		}
+	}
+	r.rows.State().Track()
+	r.wm = watermark.NewMerge(merge)
+	r.core = dispatch.NewReceiver(dispatch.ReceiverConfig{Self: r.self, Upstreams: upstreams, Settled: c.Settled})
+	r.part = &part{s: s, task: t, core: align.New(c), hands: r}
+	return r, nil
+}
+
+// restore reads the chain, the newest file first.
+func (r *receiver) restore(from *snapshot) error {
+	operator, _ := r.s.w.plan.Operator()
+	back := r.rows.State().Restore(from.merge.Watermark)
+	b := &block.Batch{}
+	for _, file := range slices.Backward(from.chain) {
+		back.NextFile()
+		if err := state.Read(bytes.NewReader(file), operator, func() *block.Batch { return b }, back.Take); err != nil {
+			return err
+		}
+	}
+	back.End()
+	r.chain = slices.Clone(from.chain)
+	return nil
+}
+
+func (r *receiver) channel(upstream ident.Task) dispatch.Channel {
+	return dispatch.Channel{Stream: streamID, Stage: r.s.number, Upstream: upstream, Task: r.self.Task}
+}
+
+// poll reads some of what has come.
+func (r *receiver) poll() error {
+	const most = 8
+	for range 1 + r.s.w.rand.IntN(most) {
+		log := r.s.w.logs[r.self.Task]
+		if r.position >= len(log) || r.finished {
+			break
+		}
+		m, at := log[r.position], r.position
+		r.position++
+		r.last++
+		r.bodies[r.last] = m.value
+		h := m.header
+		err := r.step(dispatch.Arrived{Header: &h, Body: r.last, Bytes: len(m.value), Offset: ident.NextOffset(at)})
+		for err == nil && len(r.queue) > 0 {
+			next := r.queue[0]
+			r.queue = r.queue[1:]
+			err = r.process(next)
+		}
+		if err != nil || r.s.w.stage != r.s {
+			return err
+		}
+	}
+	return r.rows.Settle(r)
+}
+
+func (r *receiver) step(e dispatch.ReceiveEvent) error {
+	effects, err := r.core.Step(e)
+	if err != nil {
+		return err
+	}
+	now := r.s.w.now
+	for _, f := range slices.Clone(effects) {
+		switch f := f.(type) {
+		case dispatch.Enqueue:
+			r.queue = append(r.queue, f.Arrived)
+		case dispatch.Drop:
+			delete(r.bodies, f.Body)
+		case dispatch.Seek:
+			r.position = int(f.Offset)
+		case dispatch.AlignmentBegan:
+			left := ident.MonoMs(binary.BigEndian.Uint64(r.bodies[f.Trigger.Body]))
+			err = r.part.step(align.Began{Checkpoint: f.Checkpoint, Tx: f.Tx, Deadline: now + left, Now: now})
+		case dispatch.TriggerIn:
+			err = r.part.step(align.TriggerIn{From: f.From, Checkpoint: f.Checkpoint})
+		case dispatch.AllIn:
+			err = r.part.step(align.AllIn{Checkpoint: f.Checkpoint})
+		case dispatch.NeedReset:
+			return r.s.w.reset(f.String())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process takes a message that is its upstream's next one.
+func (r *receiver) process(a dispatch.Arrived) error {
+	h, value := a.Header, r.bodies[a.Body]
+	delete(r.bodies, a.Body)
+	rows := 0
+	if h.Type == block.MsgData {
+		b := r.rows.Batch()
+		if err := r.decoder.Decode(value, b); err != nil {
+			return err
+		}
+		rows = b.Rows()
+		if err := r.rows.Take(b); err != nil {
+			return err
+		}
+	}
+	if h.Type != block.MsgCheckpointTrigger {
+		err := r.obey(watermark.Heard{
+			From: h.Upstream, Watermark: h.Watermark, Idle: h.Idle, Question: watermark.Question(h.Related), Rows: rows, Now: r.s.w.now,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.s.credits.Step(dispatch.Consumed{Channel: r.channel(h.Upstream), Msg: h.Msg})
+	return r.step(dispatch.Done{Header: h})
+}
+
+func (r *receiver) obey(e watermark.Event) error {
+	effects, err := r.wm.Step(e)
+	if err != nil {
+		return err
+	}
+	for _, f := range slices.Clone(effects) {
+		switch f := f.(type) {
+		case watermark.Advance:
+			if err := r.rows.Advance(f.Watermark, r); err != nil {
+				return err
+			}
+		case watermark.Answer:
+			r.s.credits.Step(dispatch.FloorAnswered{Channel: r.channel(f.To), Question: int64(f.Question), Watermark: f.Watermark})
+		case watermark.Finished:
+			r.finished = true
+		}
+	}
+	return nil
+}
+
+func (r *receiver) tick() error {
+	return errors.Join(r.obey(watermark.Tick{Now: r.s.w.now}), r.part.step(align.Tick{Now: r.s.w.now}))
+}
+
+// Rows implements pipeline.Results: the chained sink.
+func (r *receiver) Rows(b *block.Batch) error {
+	sink := r.s.w.sinks[r.self.Task.VGroup]
+	for i := range b.Rows() {
+		key := fmt.Sprintf("%s@%d", b.Cols[0].Bytes(i), b.Cols[1].Int[i])
+		value := fmt.Sprintf("%d rows, sum %x", b.Cols[2].Int[i], b.Cols[3].Float[i])
+		if _, there := sink.now[key]; there {
+			sink.doubled++ // a window is final: it is written once
+		}
+		sink.now[key] = value
+	}
+	return nil
+}
+
+// Reject implements pipeline.Results.
+func (r *receiver) Reject(row []byte, code, reason string) error {
+	return fmt.Errorf("result %s has no value: %s %s", row, code, reason)
+}
+
+func (r *receiver) flush() error { return r.rows.Settle(r) }
+
+// freeze lets the trigger pass the sink, and freezes the state.
+func (r *receiver) freeze(c ident.CheckpointID) (write func() snapshot, giveBack func()) {
+	r.s.w.sinks[r.self.Task.VGroup].trigger(c)
+	merge := r.wm.State(r.s.w.now)
+	base := len(r.chain) == 0 || len(r.chain) > mostDeltas
+	frozen := r.rows.State().FreezeTouched
+	if base {
+		frozen = r.rows.State().FreezeAll
+	}
+	f := frozen()
+	write = func() snapshot {
+		operator, _ := r.s.w.plan.Operator()
+		var file bytes.Buffer
+		if _, err := state.Write(&file, state.Header{Operator: operator}, f); err != nil {
+			panic(err) // memory does not fail
+		}
+		if base {
+			r.chain = nil
+		}
+		r.chain = append(slices.Clip(r.chain), file.Bytes())
+		return snapshot{merge: &merge, chain: slices.Clone(r.chain)}
+	}
+	return write, func() { r.rows.State().GiveBack(f) }
+}
+
+func (r *receiver) forward(align.Forward) error { return nil } // the last level
+
+func (r *receiver) openInputs(c ident.CheckpointID) error {
+	return r.step(dispatch.OpenInputs{Checkpoint: c})
+}
+
+func (r *receiver) settle(c ident.CheckpointID) error { return r.step(dispatch.Settled{Checkpoint: c}) }
+
+func (r *receiver) askTriggers(a align.AskTriggers) {
+	for _, from := range a.From {
+		r.s.w.tell("trigger question", r.s, func() error {
+			answer := r.s.source(from).answer(r.self.Task, a.Checkpoint, a.Tx)
+			r.s.w.tell("trigger answer", r.s, func() error {
+				return r.part.step(align.TriggerAnswered{
+					Checkpoint: a.Checkpoint, From: from, Answer: answer,
+					Mine: align.Position{Msg: r.core.Received(from), Offset: ident.NextOffset(r.position)}, Now: r.s.w.now,
+				})
+			})
+			return nil
+		})
+	}
+}
