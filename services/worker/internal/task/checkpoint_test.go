@@ -85,6 +85,30 @@ func newHeadquarters(t *testing.T, sc scene, restored map[ident.Task]*manifest.M
 	return h, h.stage
 }
 
+// Trigger implements Checkpointed.
+func (o *outlet) Trigger(_ context.Context, c ident.CheckpointID) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cuts == nil {
+		o.cuts = map[ident.CheckpointID]int{}
+	}
+	o.cuts[c] = o.handed
+	return nil
+}
+
+// Prepare implements Checkpointed.
+func (o *outlet) Prepare(ctx context.Context, _ ident.CheckpointID) (manifest.Sink, []manifest.File, error) {
+	return manifest.Sink{Kind: "test"}, nil, o.Flush(ctx)
+}
+
+// Complete implements Checkpointed.
+func (o *outlet) Complete(_ context.Context, c ident.CheckpointID) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shown = c
+	return nil
+}
+
 // request asks all sources, or those of some, for their part, and lets a moment pass.
 func (h *headquarters) request(c ident.CheckpointID, of ...*Source) {
 	h.t.Helper()
@@ -193,6 +217,55 @@ func TestT22_T23_AStageGoesOnBehindItsCheckpoint(t *testing.T) {
 		}
 		h.request(2)
 		h.wantDone(2)
+		s.wantWell()
+	})
+}
+
+// TestTheBarrierPassesTheSinksBehindEveryResult: also when rows and triggers come in one fetch, to a receiver that was held
+// up by its output, and the sinks are told when the checkpoint is complete.
+func TestTheBarrierPassesTheSinksBehindEveryResult(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 2, partitions: 2}, nil)
+		for _, o := range s.outlets {
+			o.close()
+		}
+		s.start()
+		feed := func() {
+			for i := range 10 {
+				s.record(ident.Partition(i%2), fmt.Sprint("d", i%5), 0, i)
+			}
+			time.Sleep(300 * time.Millisecond)
+		}
+		for range 12 {
+			feed()
+		}
+		h.request(1)
+		feed()
+		for _, o := range s.outlets {
+			o.open()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		rows, positions := 0, 0
+		for id, m := range h.wantDone(1) {
+			if m.Source != nil {
+				for _, p := range m.Source.Partitions {
+					positions += int(p.Next)
+				}
+			} else {
+				rows += s.outlets[id].cuts[1]
+			}
+		}
+		if rows != 120 || positions != 120 {
+			t.Errorf("%d results before the barrier of %d records, want 120 of both", rows, positions)
+		}
+		h.settle(1, 1)
+		for id, o := range s.outlets {
+			if o.shown != 1 {
+				t.Errorf("the sink of %s has shown %d", id, o.shown)
+			}
+		}
 		s.wantWell()
 	})
 }
@@ -329,10 +402,15 @@ func TestWindowsGoOnFromTheirFiles(t *testing.T) {
 		h.request(3) // nothing of it becomes durable
 		h.settle(1, 3)
 		h.fill(room)
-		feed(s, 20, 22)
+		feed(s, 20, 21) // the windows of what 3 would have had are open still
 		h.taken()
 		h.request(4)
 		manifests := h.wantDone(4)
+		for id, m := range manifests {
+			if len(m.Files) > 0 && (m.Files[0].Role != manifest.RoleBase || len(m.Files) == 1 && m.Files[0].Checkpoint == 4) {
+				t.Errorf("%s stands on %+v, want a base of 1 and what changed", id, m.Files)
+			}
+		}
 		before := s.results()
 		s.end()
 

@@ -321,6 +321,9 @@ type outlet struct {
 	pace    time.Duration // of a row
 	got     []*block.Batch
 	writes  int
+	handed  int                        // rows
+	cuts    map[ident.CheckpointID]int // handed over before each trigger
+	shown   ident.CheckpointID         // the newest complete checkpoint
 }
 
 // begin is called by the rig for each task that has the outlet.
@@ -371,6 +374,7 @@ func (o *outlet) Write(ctx context.Context, b *block.Batch) error {
 	fails := o.fails
 	if fails == nil {
 		o.writes++
+		o.handed += b.Rows()
 	}
 	o.mu.Unlock()
 	if fails != nil {
