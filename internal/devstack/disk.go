@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// reserve is what stays free for the rest of the machine, bytes: the broker takes no records while there is less. It is
-	// more than the largest request, and room for what the broker and Postgres note beside records.
-	reserve = 16 << 20
+	// reserve is what stays free, bytes: the broker takes no records while there is less. It has room for the requests under
+	// way and, most of all, for the next segments (16 MiB each) of the log of a Postgres beside it, which crashes without.
+	reserve = 64 << 20
 	// roomAgain is from where on records are taken again, bytes: above reserve, so that one request does not begin it anew.
 	roomAgain = 2 * reserve
-	// diskLook is how often the free space is looked at.
-	diskLook = time.Second
+	// diskLook is how often the free space is looked at: a fast disk takes less than reserve meanwhile.
+	diskLook = 200 * time.Millisecond
 	// calm is how long a failed write counts: a quota is full without the disk being so.
 	calm = 5 * time.Second
 )

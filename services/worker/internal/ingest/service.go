@@ -93,7 +93,7 @@ func (s *Service) Array(ctx context.Context, source, key string, body io.Reader)
 //
 // Errors: *problem.Error with source_unknown and the like; what Body's Read returns; record_too_large and malformed_json,
 // which name the record; overloaded (429) while the queues are full, broker_unreachable and the like (503) while Kafka
-// does not answer. After any of them Kafka may have some of the records; the detail says how many it surely has.
+// does not answer, disk_full (507) while it cannot write. After any of them Kafka may have some of the records; the detail says how many it surely has.
 func (s *Service) Take(ctx context.Context, r Request) (accepted int64, err error) {
 	select {
 	case s.requests <- struct{}{}:
@@ -110,8 +110,11 @@ func (s *Service) Take(ctx context.Context, r Request) (accepted int64, err erro
 		return 0, err
 	}
 	n, err := w.partitions(ctx)
+	if full := w.failing(); err == nil && kafka.CodeOf(full) == kafka.CodeDiskFull {
+		err = full // what waits already finds out when there is room again; more of it would only wait, too
+	}
 	if err != nil {
-		return 0, kafkaProblem(err)
+		return 0, advised(kafkaProblem(err))
 	}
 	run := &taking{service: s, writer: w, partitions: n, key: r.Key, finder: newKeyFinder(src.Table), receipt: newReceipt()}
 	if err := run.all(ctx, newCutter(r.Form, r.Body)); err != nil {
@@ -243,6 +246,15 @@ func (t *taking) explain(err error) error {
 		out.Hint = sendAgain(out.Code, accepted)
 	}
 	return &out
+}
+
+// advised adds what to do to a refusal of the whole request.
+func advised(err error) error {
+	var p *problem.Error
+	if errors.As(err, &p) && p.Hint == "" {
+		p.Hint = sendAgain(p.Code, 0)
+	}
+	return err
 }
 
 // sendAgain is what to do about a code, and how to repeat a request of which Kafka has, or may have, a part.
