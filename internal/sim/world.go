@@ -21,11 +21,12 @@ const streamSpec = `{"name":"sums","source":"readings","start":"earliest","until
 	"select":[{"expr":"tbname","as":"k"},{"expr":"_wstart","as":"at"},{"expr":"count(*)","as":"n"},{"expr":"sum(v)","as":"s"}],
 	"window":{"kind":"interval","size":"10s","sliding":"5s"}}`
 
+const streamID ident.StreamID = 1
+
 const (
-	streamID   ident.StreamID = 1
-	partitions                = 2
-	vgroups                   = 2
-	tickMs                    = 100
+	partitions = 2
+	vgroups    = 2
+	tickMs     = 100 // how often a core hears of the time
 )
 
 // message is one message of a log, as a broker keeps it.
