@@ -43,8 +43,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		r = r.WithContext(ctx)
 		openBoth(ww, r)
 		s.recovering(ww, r, next)
+		took := time.Since(begun) // to the answer; what the client still sends is its own affair
 		drain(ww, r, state)
-		s.report(ctx, span, ww.Status(), r, state, time.Since(begun))
+		s.report(ctx, span, ww.Status(), r, state, took)
 	})
 }
 
@@ -80,6 +81,10 @@ func (s *Server) recovering(w middleware.WrapResponseWriter, r *http.Request, ne
 		}
 		s.refuse(w, r, problem.New(problem.CodeInternal, "an unexpected error; the log has it under the trace id"))
 	}()
+	if r.ContentLength != 0 {
+		next.ServeHTTP(whole{w}, r)
+		return
+	}
 	next.ServeHTTP(w, r)
 }
 

@@ -39,6 +39,21 @@ func openBoth(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// whole gives a redirect, which has no body, its length. Without one its end is only there when the handler has
+// returned, which is after draining: a client that stops sending at the redirect would wait for that.
+type whole struct{ http.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w whole) WriteHeader(status int) {
+	if status >= http.StatusMultipleChoices && status < http.StatusBadRequest {
+		w.Header().Set("Content-Length", "0")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController through.
+func (w whole) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // drain reads what the handler left of the body.
 func drain(w http.ResponseWriter, r *http.Request, state *request) {
 	if r.ContentLength == 0 || state.wire == nil {

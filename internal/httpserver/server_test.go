@@ -61,7 +61,14 @@ func newServer(t *testing.T, change func(*Config)) *Server {
 	}
 	s.API().Get("/v1/things/{name}", echo)
 	s.API().Put("/v1/things/{name}", echo)
-	s.API().Post("/v1/ingest", echo)
+	s.API().Post("/v1/ingest", func(w http.ResponseWriter, r *http.Request) {
+		if at := r.Header.Get("X-Elsewhere"); at != "" { // as a coordinator answers
+			w.Header().Set("Location", at)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return
+		}
+		echo(w, r)
+	})
 	s.API().Post("/v1/orders", echo)
 	s.API().Get("/v1/slow", func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -315,32 +322,38 @@ func TestT54_WritersWithoutReadingSeeTheRefusal(t *testing.T) {
 	}
 }
 
-// TestT54_WhoStopsSendingHasTheWholeAnswer: a client that stops at the refusal, as curl does, sees its end at once and does
-// not wait until the server has given up on the rest.
+// TestT54_WhoStopsSendingHasTheWholeAnswer: a client that stops at a refusal or a redirect, as curl does, sees its end at
+// once and does not wait until the server has given up on the rest.
 func TestT54_WhoStopsSendingHasTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newServer(t, nil).Handler())
-	defer server.Close()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	head := "PUT /v1/things/a HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n"
-	if _, err := io.WriteString(conn, head+strings.Repeat("a", 1<<16)); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.SetReadDeadline(time.Now().Add(drainTime / 2)); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != 413 || !strings.Contains(string(text), "body_too_large") {
-		t.Errorf("status %d, %v: %s", answer.StatusCode, err, text)
+	t.Cleanup(server.Close)
+	for request, want := range map[string]int{
+		"PUT /v1/things/a HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n":                              http.StatusRequestEntityTooLarge,
+		"POST /v1/ingest HTTP/1.1\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000000\r\nX-Elsewhere: http://other/\r\n": http.StatusTemporaryRedirect,
+	} {
+		t.Run(http.StatusText(want), func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, request+"Host: x\r\n\r\n"+strings.Repeat("a", 1<<16)); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.SetReadDeadline(time.Now().Add(drainTime / 2)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != want {
+				t.Errorf("status %d, %v: %s", answer.StatusCode, err, text)
+			}
+		})
 	}
 }
 
