@@ -329,7 +329,7 @@ func TestT54_WhoStopsSendingHasTheWholeAnswer(t *testing.T) {
 	server := httptest.NewServer(newServer(t, nil).Handler())
 	t.Cleanup(server.Close)
 	for request, want := range map[string]int{
-		"PUT /v1/things/a HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n":                              http.StatusRequestEntityTooLarge,
+		"PUT /v1/things/a HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n":                                http.StatusRequestEntityTooLarge,
 		"POST /v1/ingest HTTP/1.1\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000000\r\nX-Elsewhere: http://other/\r\n": http.StatusTemporaryRedirect,
 	} {
 		t.Run(http.StatusText(want), func(t *testing.T) {
