@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,15 +35,18 @@ func TestADatabaseThatRefusesEndsEveryRoleAtOnce(t *testing.T) {
 	unknown, wrong := *u, *u
 	unknown.Path = "/nothing_here"
 	wrong.User = url.UserPassword(u.User.Username(), "wrong")
-	for _, role := range [][]string{
-		{"coordinator"},
-		{"worker", "--data-dir", t.TempDir()},
-		{"node", "--data-dir", t.TempDir(), "--snapshotter-listen", "127.0.0.1:0"},
-	} {
+	roles := map[string]func(*testing.T) []string{
+		"coordinator": func(*testing.T) []string { return nil },
+		"worker":      func(t *testing.T) []string { return []string{"--data-dir", t.TempDir()} },
+		"node": func(t *testing.T) []string {
+			return []string{"--data-dir", t.TempDir(), "--snapshotter-listen", "127.0.0.1:0"}
+		},
+	}
+	for role, own := range roles {
 		for state, dsn := range map[string]string{"3D000": unknown.String(), "28P01": wrong.String()} {
-			t.Run(role[0]+" "+state, func(t *testing.T) {
+			t.Run(role+" "+state, func(t *testing.T) {
 				t.Parallel()
-				cmd, errs := command(t, append(role, apart(t, dsn)...)...)
+				cmd, errs := command(t, slices.Concat([]string{role}, own(t), apart(t, dsn))...)
 				begun := time.Now()
 				_ = cmd.Run() // the status is what is looked at
 				if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs.String(), "cannot be used") || !strings.Contains(errs.String(), state) {

@@ -294,6 +294,8 @@ const (
 	CodeVersionMismatch Code = "version_mismatch"
 	// CodeVoid: A checkpoint failed: a later one is over already.
 	CodeVoid Code = "void"
+	// CodeWriteFailed: A checkpoint failed: a task could not write its part.
+	CodeWriteFailed Code = "write_failed"
 	// CodeWrongMemberType: A member has another type than it takes.
 	CodeWrongMemberType Code = "wrong_member_type"
 	// CodeWrongType: A value has another JSON type than its column.
@@ -446,6 +448,7 @@ var catalogue = map[Code]Entry{
 	CodeUntypedExpression:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression is only ever null, so it has no type", Remedy: "Cast it: CAST(NULL AS type)."},
 	CodeVersionMismatch:            {Kinds: KindRequest, Status: 412, Retryable: false, Title: "The resource has changed since it was read", Remedy: "Read it again and repeat the change with its new ETag."},
 	CodeVoid:                       {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a later one is over already", Remedy: "Nothing: the next checkpoint follows."},
+	CodeWriteFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task could not write its part", Remedy: "The detail has the reason: a full disk, a store that does not answer. The stream goes on; the next checkpoint follows."},
 	CodeWrongMemberType:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member has another type than it takes", Remedy: "The detail says what is wanted."},
 	CodeWrongType:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A value has another JSON type than its column", Remedy: "Declare the column with the type the producer writes."},
 }

@@ -207,7 +207,7 @@ func (p *part) written(c ident.CheckpointID) error {
 		return nil // given up meanwhile
 	}
 	if p.s.w.chance(15) {
-		return p.step(align.WriteFailed{Checkpoint: c, Failure: align.Failure{Code: "store_full"}, Now: p.s.w.now})
+		return p.step(align.WriteFailed{Checkpoint: c, Failure: align.Failure{Code: "write_failed", Detail: "the disk is full"}, Now: p.s.w.now})
 	}
 	p.s.w.control.keep(c, p.task, p.write())
 	p.write = nil
