@@ -17,7 +17,9 @@ func FirstInstant(zone *time.Location, wall int64) int64 {
 		_, offset := at.Zone()
 		_, until := at.ZoneBounds()
 		t := max(wall-int64(offset)*1000, at.UnixMilli())
-		if until.IsZero() || t < until.UnixMilli() {
+		// Go finds the last day of a leap year behind the zone's table (2040, say) to lie after its own end, hours or a
+		// year too early: the offset is right, and no zone changes on that day.
+		if until.IsZero() || !until.After(at) || t < until.UnixMilli() {
 			return t
 		}
 		at = until

@@ -28,6 +28,21 @@ func TestT01_DateBeginsAtItsFirstExistingInstant(t *testing.T) {
 	}
 }
 
+// TestTheLastDayOfALeapYearEnds: for that day, behind the zone's table, Go gives bounds that the day does not lie in.
+func TestTheLastDayOfALeapYearEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, wall, want string }{
+		{"Europe/Berlin", "2041-01-01T00:00:00", "2040-12-31T23:00:00Z"},
+		{"Europe/Berlin", "2041-01-02T12:00:00", "2041-01-02T11:00:00Z"},
+		{"America/New_York", "2088-12-31T20:00:00", "2089-01-01T01:00:00Z"},
+	} {
+		got := calendar.FirstInstant(zone(t, c.zone), wall(t, c.wall))
+		if at := time.UnixMilli(got).UTC().Format(time.RFC3339); at != c.want {
+			t.Errorf("%s in %s begins %s, want %s", c.wall, c.zone, at, c.want)
+		}
+	}
+}
+
 // TestNoEarlierInstantShowsTheWallTime walks minute by minute through the two days before the answer.
 func TestNoEarlierInstantShowsTheWallTime(t *testing.T) {
 	t.Parallel()
