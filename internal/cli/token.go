@@ -34,7 +34,7 @@ func (a *app) tokenCreate() *cobra.Command {
 		if !want.Valid() {
 			return usage("--role %s: want viewer, editor or admin", role)
 		}
-		token, raw, err := client.Decode[api.NewToken](c.CreateToken(cmd.Context(), api.TokenRequest{Name: args[0], Role: want}))
+		token, raw, err := client.Decode[api.NewToken](c.CreateToken(cmd.Context(), &api.CreateTokenParams{}, api.TokenRequest{Name: args[0], Role: want}))
 		if err != nil {
 			return err
 		}

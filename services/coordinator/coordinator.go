@@ -84,7 +84,7 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	}
 	env := plan.Env{Cluster: ident.Cluster(cfg.Cluster), VGroups: cfg.VGroups, Zone: time.LoadLocation}
 	settings := control.Default()
-	settings.Cluster, settings.VGroups, settings.Holder = env.Cluster, cfg.VGroups, holder
+	settings.Cluster, settings.VGroups, settings.Holder, settings.Secret = env.Cluster, cfg.VGroups, holder, secret
 	c.app = control.New(settings, control.Seams{
 		Store: c.store, Leases: c.store, Planner: planning.Planner{Env: env},
 		Kafka: outside.Offsets{Hub: c.hub}, Sinks: outside.Sinks{Hub: c.hub, Env: env}, Edges: outside.Topics{Hub: c.hub, VGroups: cfg.VGroups},
@@ -105,7 +105,7 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	if err != nil {
 		return holder, err
 	}
-	httpapi.Mount(server, httpapi.Config{App: c.app, Language: language.Language{Env: env}, Version: version, Users: users})
+	httpapi.Mount(server, httpapi.Config{App: c.app, Language: language.Language{Env: env}, Version: version, Brokers: cfg.Kafka.Brokers, Users: users})
 	handler.Handle("/", server.Handler())
 	c.services = []*lifecycle.Service{
 		c.listener.Service("coordinator http"),

@@ -43,6 +43,9 @@ func (e TokenRequestRole) Valid() bool {
 
 // Cluster defines model for Cluster.
 type Cluster struct {
+	// Brokers Addresses of the cluster's own Kafka, as its coordinator has them.
+	Brokers []string `json:"brokers"`
+
 	// Cluster The name that starts all topic names.
 	Cluster   string `json:"cluster"`
 	ClusterID string `json:"cluster_id"`
@@ -530,7 +533,7 @@ type ListEventsParams struct {
 // IngestParams defines parameters for Ingest.
 type IngestParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -546,19 +549,19 @@ type ListSourcesParams struct {
 // CreateSourceParams defines parameters for CreateSource.
 type CreateSourceParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteSourceParams defines parameters for DeleteSource.
 type DeleteSourceParams struct {
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
 // PutSourceParams defines parameters for PutSource.
 type PutSourceParams struct {
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -574,7 +577,7 @@ type ListDeadLettersParams struct {
 // ExecuteSQLParams defines parameters for ExecuteSQL.
 type ExecuteSQLParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -590,13 +593,13 @@ type ListStreamsParams struct {
 // CreateStreamParams defines parameters for CreateStream.
 type CreateStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteStreamParams defines parameters for DeleteStream.
 type DeleteStreamParams struct {
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -621,20 +624,20 @@ type ListLateRecordsParams struct {
 // PauseStreamParams defines parameters for PauseStream.
 type PauseStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResetStreamParams defines parameters for ResetStream.
 type ResetStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -665,44 +668,51 @@ type GetLiveResultsParams struct {
 // ResumeStreamParams defines parameters for ResumeStream.
 type ResumeStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
 // StartStreamParams defines parameters for StartStream.
 type StartStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
 // StopStreamParams defines parameters for StopStream.
 type StopStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The change is made only if the resource still has this ETag; else 412 `etag_mismatch`.
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
+}
+
+// CreateTokenParams defines parameters for CreateToken.
+type CreateTokenParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ValidateParams defines parameters for Validate.
 type ValidateParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ValidateSourceParams defines parameters for ValidateSource.
 type ValidateSourceParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -1083,21 +1093,23 @@ type ClientInterface interface {
 
 	// CreateTokenWithBody Make an API token
 	//
-	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+	// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateToken Make an API token
 	//
-	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+	// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CheckTokenWithBody Whom a token belongs to, for workers
 	//
@@ -1823,13 +1835,14 @@ func (c *Client) ListTokens(ctx context.Context, reqEditors ...RequestEditorFn) 
 
 // CreateTokenWithBody Make an API token
 //
-// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTokenRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateTokenWithBody(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1842,13 +1855,14 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 
 // CreateToken Make an API token
 //
-// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTokenRequest(c.Server, body)
+func (c *Client) CreateToken(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTokenRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3653,18 +3667,18 @@ func NewListTokensRequest(server string) (*http.Request, error) {
 }
 
 // NewCreateTokenRequest calls the generic CreateToken builder with application/json body
-func NewCreateTokenRequest(server string, body CreateTokenJSONRequestBody) (*http.Request, error) {
+func NewCreateTokenRequest(server string, params *CreateTokenParams, body CreateTokenJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateTokenRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateTokenRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateTokenRequestWithBody constructs an http.Request for the CreateToken method, with any body, and a specified content type
-func NewCreateTokenRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateTokenRequestWithBody(server string, params *CreateTokenParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -3688,6 +3702,21 @@ func NewCreateTokenRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -4268,21 +4297,23 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTokenWithBodyWithResponse Make an API token
 	//
-	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+	// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+	CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
 	// CreateTokenWithResponse Make an API token
 	//
-	// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+	// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+	// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-	CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+	CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
 	// CheckTokenWithBodyWithResponse Whom a token belongs to, for workers
 	//
@@ -6689,13 +6720,14 @@ func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, reqEdi
 
 // CreateTokenWithBodyWithResponse Make an API token
 //
-// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
-	rsp, err := c.CreateTokenWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Context, params *CreateTokenParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateTokenWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -6704,13 +6736,14 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 
 // CreateTokenWithResponse Make an API token
 //
-// Takes no Idempotency-Key, because its answer is not kept: a repeat is refused with `token_exists`.
+// Only a hash of the token is kept. A repeat with the same Idempotency-Key has the same text all the same: it follows from
+// the key and the cluster's secret. Where the secret has changed meanwhile, the repeat is refused with `token_exists`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/tokens (the `CreateToken` operationId).
-func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
-	rsp, err := c.CreateToken(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, params *CreateTokenParams, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error) {
+	rsp, err := c.CreateToken(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -8366,7 +8399,7 @@ type ServerInterface interface {
 	ListTokens(w http.ResponseWriter, r *http.Request)
 	// CreateToken Make an API token
 	// (POST /v1/tokens)
-	CreateToken(w http.ResponseWriter, r *http.Request)
+	CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams)
 	// CheckToken Whom a token belongs to, for workers
 	// (POST /v1/tokens/check)
 	CheckToken(w http.ResponseWriter, r *http.Request)
@@ -8567,7 +8600,7 @@ func (_ Unimplemented) ListTokens(w http.ResponseWriter, r *http.Request) {
 
 // CreateToken Make an API token
 // (POST /v1/tokens)
-func (_ Unimplemented) CreateToken(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -9921,8 +9954,35 @@ func (siw *ServerInterfaceWrapper) ListTokens(w http.ResponseWriter, r *http.Req
 // CreateToken operation middleware
 func (siw *ServerInterfaceWrapper) CreateToken(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateToken(w, r)
+		siw.Handler.CreateToken(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -11530,7 +11590,8 @@ func (response ListTokensdefaultApplicationProblemPlusJSONResponse) VisitListTok
 }
 
 type CreateTokenRequestObject struct {
-	Body *CreateTokenJSONRequestBody
+	Params CreateTokenParams
+	Body   *CreateTokenJSONRequestBody
 }
 
 type CreateTokenResponseObject interface {
@@ -12798,8 +12859,10 @@ func (sh *strictHandler) ListTokens(w http.ResponseWriter, r *http.Request) {
 }
 
 // CreateToken operation middleware
-func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateToken(w http.ResponseWriter, r *http.Request, params CreateTokenParams) {
 	var request CreateTokenRequestObject
+
+	request.Params = params
 
 	var body CreateTokenJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {

@@ -209,7 +209,7 @@ type Problem = externalRef0.Problem
 // IngestParams defines parameters for Ingest.
 type IngestParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
-	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `idempotency_in_progress`.
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

@@ -35,8 +35,9 @@ type API interface {
 	ListVGroups(ctx context.Context) ([]VGroup, error)
 	Cluster(ctx context.Context) (ClusterInfo, error)
 
-	// CreateToken makes an API token and returns its text, which is shown once and kept only as a hash.
-	CreateToken(ctx context.Context, name string, role Role) (string, error)
+	// CreateToken makes an API token and returns its text, which is kept only as a hash. A repetition with the same
+	// idempotency key has the same text.
+	CreateToken(ctx context.Context, r Request, name string, role Role) (string, error)
 	ListTokens(ctx context.Context) ([]Token, error)
 	DeleteToken(ctx context.Context, name string) error
 	// Authenticate returns whom a token's text belongs to; an unknown one is CodeUnauthenticated.

@@ -283,7 +283,7 @@ func TestPages(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		text, err := r.CreateToken(r.ctx, "ci", RoleEditor)
+		text, err := r.CreateToken(r.ctx, Request{}, "ci", RoleEditor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,9 +293,9 @@ func TestTokens(t *testing.T) {
 		}
 		_, err = r.Authenticate(r.ctx, text+"x")
 		wantCode(t, err, CodeUnauthenticated)
-		_, err = r.CreateToken(r.ctx, "ci", RoleAdmin)
+		_, err = r.CreateToken(r.ctx, Request{}, "ci", RoleAdmin)
 		wantCode(t, err, CodeTokenExists)
-		_, err = r.CreateToken(r.ctx, "x", "root")
+		_, err = r.CreateToken(r.ctx, Request{}, "x", "root")
 		wantCode(t, err, CodeBadRole)
 		if err := r.DeleteToken(r.ctx, "ci"); err != nil {
 			t.Fatal(err)
@@ -303,6 +303,38 @@ func TestTokens(t *testing.T) {
 		_, err = r.Authenticate(r.ctx, text)
 		wantCode(t, err, CodeUnauthenticated)
 		wantCode(t, r.DeleteToken(r.ctx, "ci"), CodeTokenUnknown)
+	})
+}
+
+// TestT63_ATokenIsMadeOnce: the repetition shows the same token, though only its hash is kept.
+func TestT63_ATokenIsMadeOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		keyed := Request{Principal: "me", IdempotencyKey: "k"}
+		text, err := r.CreateToken(r.ctx, keyed, "ci", RoleEditor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := r.CreateToken(r.ctx, keyed, "ci", RoleEditor)
+		if err != nil || again != text {
+			t.Errorf("a repetition answers %q, %v; the first answer was %q", again, err, text)
+		}
+		if who, err := r.Authenticate(r.ctx, again); err != nil || who.Name != "ci" {
+			t.Errorf("%+v, %v", who, err)
+		}
+		_, err = r.CreateToken(r.ctx, keyed, "ci", RoleAdmin)
+		wantCode(t, err, CodeIdempotencyReused)
+		_, err = r.CreateToken(r.ctx, Request{Principal: "me", IdempotencyKey: "other"}, "ci", RoleEditor)
+		wantCode(t, err, CodeTokenExists)
+		theirs, err := r.CreateToken(r.ctx, Request{Principal: "you", IdempotencyKey: "k"}, "yours", RoleEditor)
+		if err != nil || theirs == text {
+			t.Errorf("somebody else's request with the key: %v, the same text: %t", err, theirs == text)
+		}
+		r.config.Secret = []byte("changed since")
+		_, err = r.CreateToken(r.ctx, keyed, "ci", RoleEditor)
+		wantCode(t, err, CodeTokenExists)
+		if tokens, err := r.ListTokens(r.ctx); err != nil || len(tokens) != 2 {
+			t.Errorf("%+v, %v", tokens, err)
+		}
 	})
 }
 

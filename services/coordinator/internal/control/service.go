@@ -1,6 +1,7 @@
 package control
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type Config struct {
 	MinNodes int
 	// Limits bound starts and restarts.
 	Limits decide.Limits
+	// Secret is the cluster's, from which repeated answers with a token are made anew. Empty: one of the process.
+	Secret []byte
 }
 
 // Default returns the configuration of a cluster of one node.
@@ -83,6 +86,9 @@ var _ API = (*Service)(nil)
 
 // New returns a service that does nothing until Run.
 func New(c Config, s Seams) *Service {
+	if len(c.Secret) == 0 {
+		c.Secret = []byte(rand.Text())
+	}
 	return &Service{
 		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
 		woken: make(chan struct{}, 1),

@@ -19,6 +19,8 @@ type Config struct {
 	App      control.API
 	Language language.Language
 	Version  common.Version
+	// Brokers are the addresses of the cluster's Kafka.
+	Brokers []string
 	// Users knows every token that the coordinator takes, also that of its configuration: workers ask it. nil: those of App.
 	Users httpserver.Authenticator
 }

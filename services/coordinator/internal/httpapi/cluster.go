@@ -49,7 +49,7 @@ func (h *handler) GetCluster(ctx context.Context, _ api.GetClusterRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	out := api.GetCluster200JSONResponse{Cluster: string(c.Name), ClusterID: c.ID, Vgroups: int32(c.VGroups)}
+	out := api.GetCluster200JSONResponse{Cluster: string(c.Name), ClusterID: c.ID, Vgroups: int32(c.VGroups), Brokers: convert(h.Brokers, func(b string) string { return b })}
 	if c.Leader.Holder != "" {
 		out.Leader = &api.Leader{Holder: c.Leader.Holder, Term: common.Int64(c.Leader.Term), Self: c.Leader.Self}
 	}

@@ -184,7 +184,7 @@ func (f *fake) Cluster(context.Context) (control.ClusterInfo, error) {
 	return c, f.fail
 }
 
-func (f *fake) CreateToken(context.Context, string, control.Role) (string, error) {
+func (f *fake) CreateToken(context.Context, control.Request, string, control.Role) (string, error) {
 	return "pt_secret", f.fail
 }
 

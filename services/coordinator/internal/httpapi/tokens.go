@@ -20,7 +20,11 @@ func (h *handler) ListTokens(ctx context.Context, _ api.ListTokensRequestObject)
 
 // CreateToken makes an API token.
 func (h *handler) CreateToken(ctx context.Context, r api.CreateTokenRequestObject) (api.CreateTokenResponseObject, error) {
-	text, err := h.App.CreateToken(ctx, r.Body.Name, control.Role(r.Body.Role))
+	req, err := request(ctx, r.Params.IdempotencyKey, nil)
+	if err != nil {
+		return nil, err
+	}
+	text, err := h.App.CreateToken(ctx, req, r.Body.Name, control.Role(r.Body.Role))
 	if err != nil {
 		return nil, err
 	}
