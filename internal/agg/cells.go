@@ -157,7 +157,8 @@ func (c *Cells) AppendPartials(cols []*block.Column, cells []uint32) {
 }
 
 // MergePartials merges row i of the columns into cells[i]. The columns are those of PartialFields; one that was left out
-// is nil. An error means that the columns were not made by AppendPartials.
+// is nil, and so are all of an accumulator that the partials do not have (BindForeign). An error means that the columns were
+// not made by AppendPartials.
 func (c *Cells) MergePartials(cols []*block.Column, cells []uint32) error {
 	rows := cols[0].Int
 	for i, cell := range cells {
@@ -178,10 +179,13 @@ func (c *Cells) MergePartials(cols []*block.Column, cells []uint32) error {
 		if _, ok := a.(*count); ok && part[0] == nil {
 			part = cols[:1] // equal to _rows
 		}
+		at += n
+		if part[0] == nil {
+			continue
+		}
 		if err := a.mergePartials(c, part, cells); err != nil {
 			return err
 		}
-		at += n
 	}
 	return nil
 }

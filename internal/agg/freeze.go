@@ -6,12 +6,8 @@ import "slices"
 // merge anyway, so that tracking costs no access to memory. No cell comes to 2⁶³ rows.
 const touchedBit = 1 << 63
 
-// Track begins to list the cells that MergePartials changes, for Touched. All that follows is tracked; cells that are there
-// count as touched.
-func (c *Cells) Track(cells []uint32) {
-	c.tracking = touchedBit
-	c.Touch(cells)
-}
+// Track begins to list the cells that MergePartials changes, for Touched.
+func (c *Cells) Track() { c.tracking = touchedBit }
 
 // Touch lists cells as touched.
 func (c *Cells) Touch(cells []uint32) {

@@ -9,7 +9,8 @@ import (
 
 // Operator names the windowed operator and its accumulators, so that a restore finds their state (DESIGN §10): the
 // operator by its kind, keys and window, an accumulator by its function and argument, each in canonical form. ok is false for
-// a stream without window.
+// a stream without window. An accumulator's place is that of its aggregate; arguments are numbered in the order in which they
+// are met there first, which package state relies on.
 func (p *Plan) Operator() (o manifest.Operator, ok bool) {
 	if !p.Windowed() {
 		return manifest.Operator{}, false

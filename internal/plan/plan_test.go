@@ -134,6 +134,11 @@ func TestOperatorsAreNamedByWhatTheyKeep(t *testing.T) {
 		fmt.Sprint(op.Accumulators) != "[rows(*) avg(delay int64) count(delay int64)]" {
 		t.Errorf("%+v", op)
 	}
+	// Arguments are numbered as the accumulators meet them.
+	p := mustBuildSQL(t, "CREATE STREAM s AS SELECT sum(distance) AS a, count(delay) AS c, min(distance) AS m, count(*) FROM flights INTERVAL(1h)")
+	if got := p.Aggs; got[0].Arg != 0 || got[1].Arg != 1 || got[2].Arg != 0 {
+		t.Errorf("arguments %+v", got)
+	}
 	// What is done with the results, and when they are shown, changes nothing that is kept.
 	same, _ := mustBuildSQL(t, "CREATE STREAM s AS SELECT tbname, count(*), avg(DELAY) + 1 AS a, count(delay) FROM flights PARTITION BY tbname INTERVAL(1h) SLIDING(5m) TIMEZONE 'Europe/Berlin' TRIGGER AT_ONCE").Operator()
 	if same.ID != op.ID || fmt.Sprint(same.Accumulators) != fmt.Sprint(op.Accumulators) {

@@ -19,9 +19,13 @@ func NewChain(files []manifest.File, operator string) *Chain {
 	return c
 }
 
-// Next is what the next file is to be: a base where there is none yet, or where the deltas outweigh it.
+// maxDeltas bounds the files that a restore opens and a manifest names, where little of a large state changes. The base that it
+// brings about costs one part in so many of the state a checkpoint.
+const maxDeltas = 256
+
+// Next is what the next file is to be: a base where there is none yet, or where the deltas outweigh it or are too many.
 func (c *Chain) Next() manifest.Role {
-	if len(c.files) == 0 || c.deltas > c.base {
+	if len(c.files) == 0 || c.deltas > c.base || len(c.files) > maxDeltas {
 		return manifest.RoleBase
 	}
 	return manifest.RoleDelta

@@ -73,6 +73,9 @@ func (s *State) OpenWindows(limit int) []Open {
 // describe counts the rows and groups of a window.
 func (s *State) describe(start ident.EventMs) Open {
 	o := Open{Start: start, End: s.windows.End(start)}
+	if s.partial.has(start) {
+		o.Partial, o.PartialSince = true, s.partial.Since
+	}
 	groups := make(map[uint32]struct{})
 	for _, p := range s.panes.between(start, o.End) {
 		for _, first := range p.cells {

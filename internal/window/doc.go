@@ -29,10 +29,17 @@
 // is not emitted. Order: window end, then start, then the order in which groups entered; it is a function of what was
 // merged and when, never of a map or a clock.
 //
+// # Checkpoints
+//
+// Freeze copies the words of the cells that partials have touched since the last freeze, or of all, and shares the keys: an arena
+// that is only appended to or replaced. Any goroutine then turns what is frozen into batches of partials (Frozen). What is not
+// durable in the end is given back, and is in the next freeze. A new State takes such batches, the newest first (Restoring),
+// and goes on: front, back and indexes are derived, so nothing else is kept.
+//
 // A group is identified by its canonical key (key.go): null ≠ "", all NaNs are one, −0 is 0.
 //
 // All of it is pure: no clock, no goroutine, no I/O. Nothing is safe for use by several goroutines: a task has its own
 // Windows, PreAgg or State.
 //
-// Start reading at Windows, then PreAgg.Add, then State.Merge and State.Advance.
+// Start reading at Windows, then PreAgg.Add, then State.Merge and State.Advance; for checkpoints at Checkpointed.
 package window

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"slices"
+
 	"github.com/pondage/pondage/internal/agg"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/ident"
@@ -113,5 +115,23 @@ func (e *emitter) build() {
 	}
 	const windowColumns = 3
 	e.errs = s.cells.AppendResults(cols[n+windowColumns:], e.cells, e.errs[:0])
+	e.blank(cols[n+windowColumns:])
 	e.emission = Emission{Batch: e.batch, Errors: e.errs}
+}
+
+// blank takes back the values of aggregates that are not known.
+func (e *emitter) blank(aggs []*block.Column) {
+	p := &e.s.partial
+	for i, start := range e.start {
+		if !p.has(start) {
+			continue
+		}
+		for _, a := range p.Aggs {
+			if aggs[a].Null == nil {
+				aggs[a].Null = make([]bool, len(e.start))
+			}
+			aggs[a].Null[i] = true
+		}
+	}
+	e.errs = slices.DeleteFunc(e.errs, func(r agg.ResultError) bool { return p.has(e.start[r.Row]) && slices.Contains(p.Aggs, r.Agg) })
 }

@@ -3,7 +3,6 @@ package window
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/pondage/pondage/internal/agg"
@@ -12,25 +11,22 @@ import (
 	"github.com/pondage/pondage/internal/tablehash"
 )
 
-// Track makes the state remember which of its cells change, for FreezeTouched. To be called before the first Merge, or
-// after a restore; what is there counts as changed.
-func (s *State) Track() {
-	var all []uint32
-	s.eachCell(func(cell uint32) { all = append(all, cell) })
-	s.cells.Track(all)
-}
+// Track makes the state remember which of its cells change, for FreezeTouched. To be called before the first Merge; after a
+// restore what is there counts as unchanged.
+func (s *State) Track() { s.cells.Track() }
 
 // Frozen is the state, or what of it has changed, at one moment. It shares nothing that the state changes afterwards: keys lie
 // in an arena that is only appended to or replaced. So another goroutine may write it.
 type Frozen struct {
-	Watermark ident.EventMs
-	keys      block.Schema
-	text      bool // a key is the text of the only column
-	layout    *agg.Layout
-	cells     *agg.Cells // by row
-	rows      []frozenRow
-	arena     []byte
-	taken     []uint32 // the cells that were frozen, in the state's numbers
+	Partial Partial // of the state
+
+	keys   block.Schema
+	text   bool // a key is the text of the only column
+	layout *agg.Layout
+	cells  *agg.Cells // by row
+	rows   []frozenRow
+	arena  []byte
+	taken  []uint32 // the cells that were frozen, in the state's numbers
 }
 
 // frozenRow is what a cell is for.
@@ -64,8 +60,11 @@ func (s *State) GiveBack(f *Frozen) {
 
 func (s *State) freeze(cells []uint32) *Frozen {
 	f := &Frozen{
-		Watermark: s.watermark, keys: s.cfg.Keys, text: s.groups.text, layout: s.layout, cells: s.cells.Copy(cells),
+		Partial: s.partial, keys: s.cfg.Keys, text: s.groups.text, layout: s.layout, cells: s.cells.Copy(cells),
 		rows: make([]frozenRow, len(cells)), arena: s.groups.arena[:len(s.groups.arena):len(s.groups.arena)], taken: cells,
+	}
+	if len(s.panes.list) == 0 || s.panes.list[0].start > s.partial.Through {
+		f.Partial = Partial{} // all that it was of is purged
 	}
 	for i, cell := range cells {
 		h := &s.heads[cell]
@@ -159,90 +158,4 @@ func (f *Frozen) appendKey(cols []*block.Column, r *frozenRow) {
 			panic("window: " + err.Error()) // the table encoded it itself
 		}
 	}
-}
-
-// Restoring brings a new State back to what files hold. They are taken the newest first: what a newer one has of a (group,
-// pane, from), older ones do not change.
-type Restoring struct {
-	s      *State
-	before int      // cells from here on are of the present file
-	trash  uint32   // takes what a newer file has
-	fresh  []uint32 // groups that the present batch has brought
-}
-
-// Restore begins to bring the state back, which is new, at the watermark that it had. Windows that were emitted before are
-// not emitted again.
-func (s *State) Restore(watermark ident.EventMs) *Restoring {
-	s.watermark = watermark
-	return &Restoring{s: s, trash: s.newCell(cellHead{})}
-}
-
-// NextFile says that an older file follows.
-func (r *Restoring) NextFile() { r.before = len(r.s.heads) }
-
-// Take takes a batch of a file. What is purged by the watermark is left out. Errors: ErrPartial, wrapped.
-func (r *Restoring) Take(b *block.Batch) error {
-	s := r.s
-	p, err := s.bind(b)
-	if err != nil {
-		return err
-	}
-	s.sizeScratch(b.Rows())
-	r.fresh = r.fresh[:0]
-	s.groups.resolve(s.group, p.keys, s.sel, func(group uint32, _ int) { r.fresh = append(r.fresh, group) })
-	for i, group := range s.group {
-		from := fromAll
-		if p.from != nil && !p.from.IsNull(i) {
-			from = ident.EventMs(p.from.Int[i])
-		}
-		if s.target[i], err = r.cellFor(group, ident.EventMs(p.pane[i]), from); err != nil {
-			return fmt.Errorf("restore row %d of %d: %w", i, b.Rows(), err)
-		}
-	}
-	if err := s.cells.MergePartials(p.accs, s.target); err != nil {
-		return fmt.Errorf("%w: %w", ErrPartial, err)
-	}
-	for _, group := range r.fresh {
-		if s.groups.list[group].state.cells == 0 {
-			s.groups.remove(group) // all that it had is purged
-		}
-	}
-	return nil
-}
-
-// cellFor returns the cell for a partial of a file: a new one, or the trash where a newer file has it, or it is purged.
-func (r *Restoring) cellFor(group uint32, start, from ident.EventMs) (uint32, error) {
-	s := r.s
-	if s.windows.Pane(start) == start && s.windows.Holds(start) {
-		var probe pane
-		s.windows.describe(&probe, start)
-		if s.purgeable(probe.lastEnd) {
-			return r.trash, nil
-		}
-	}
-	p, err := s.paneFor(start)
-	if err != nil {
-		return 0, err
-	}
-	cell, found := p.find(s.heads, group)
-	if !found {
-		cell = s.newCell(cellHead{pane: start, from: fromAll, group: group})
-		p.add(s.heads, cell)
-		s.groups.list[group].state.cells++
-	}
-	if from != fromAll {
-		cell = s.restrictedCell(p, cell, from)
-		s.slider.disturb(group, p)
-	}
-	if int(cell) < r.before && s.cells.Count(cell) > 0 {
-		return r.trash, nil
-	}
-	return cell, nil
-}
-
-// End makes the state ready for what comes.
-func (r *Restoring) End() {
-	s := r.s
-	s.cells.Free([]uint32{r.trash})
-	s.openFrom(s.watermark)
 }

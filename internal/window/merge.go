@@ -16,32 +16,47 @@ type partials struct {
 	accs []*block.Column
 }
 
+// fromOf is the lowest window end that row i counts in.
+func (p *partials) fromOf(i int) ident.EventMs {
+	if p.from == nil || p.from.IsNull(i) {
+		return fromAll
+	}
+	return ident.EventMs(p.from.Int[i])
+}
+
 // bind checks the columns of a batch of partials.
 func (s *State) bind(b *block.Batch) (partials, error) {
+	p, accs, err := s.bindHead(b, func(key, want block.Field) bool { return key == want })
+	if err != nil {
+		return p, err
+	}
+	if p.accs, err = s.layout.Bind(b, accs); err != nil {
+		return p, fmt.Errorf("%w: %w", ErrPartial, err)
+	}
+	return p, nil
+}
+
+// bindHead checks the columns in front of the accumulators, and says where these begin.
+func (s *State) bindHead(b *block.Batch, fits func(key, want block.Field) bool) (p partials, accs int, err error) {
 	n := len(s.cfg.Keys)
 	if len(b.Cols) <= n || len(b.Schema) != len(b.Cols) {
-		return partials{}, fmt.Errorf("%w: %d columns", ErrPartial, len(b.Cols))
+		return p, 0, fmt.Errorf("%w: %d columns", ErrPartial, len(b.Cols))
 	}
 	for i, k := range s.cfg.Keys {
-		if b.Schema[i] != k {
-			return partials{}, fmt.Errorf("%w: column %d is %s %s, want %s %s", ErrPartial, i, b.Schema[i].Name, b.Schema[i].Type, k.Name, k.Type)
+		if !fits(b.Schema[i], k) {
+			return p, 0, fmt.Errorf("%w: column %d is %s %s, want %s %s", ErrPartial, i, b.Schema[i].Name, b.Schema[i].Type, k.Name, k.Type)
 		}
 	}
 	if b.Schema[n] != (block.Field{Name: ColumnPane, Type: block.Timestamp}) {
-		return partials{}, fmt.Errorf("%w: column %d is %s %s, want %s", ErrPartial, n, b.Schema[n].Name, b.Schema[n].Type, ColumnPane)
+		return p, 0, fmt.Errorf("%w: column %d is %s %s, want %s", ErrPartial, n, b.Schema[n].Name, b.Schema[n].Type, ColumnPane)
 	}
-	p := partials{keys: b.Cols[:n], pane: b.Cols[n].Int}
+	p = partials{keys: b.Cols[:n], pane: b.Cols[n].Int}
 	n++
 	if n < len(b.Cols) && b.Schema[n] == (block.Field{Name: ColumnFrom, Type: block.Timestamp}) {
 		p.from = b.Cols[n]
 		n++
 	}
-	accs, err := s.layout.Bind(b, n)
-	if err != nil {
-		return partials{}, fmt.Errorf("%w: %w", ErrPartial, err)
-	}
-	p.accs = accs
-	return p, nil
+	return p, n, nil
 }
 
 // Merge implements Operator.
@@ -53,10 +68,7 @@ func (s *State) Merge(b *block.Batch) error {
 	s.sizeScratch(b.Rows())
 	s.groups.resolve(s.group, p.keys, s.sel, func(uint32, int) {})
 	for i, group := range s.group {
-		start, from := ident.EventMs(p.pane[i]), fromAll
-		if p.from != nil && !p.from.IsNull(i) {
-			from = ident.EventMs(p.from.Int[i])
-		}
+		start, from := ident.EventMs(p.pane[i]), p.fromOf(i)
 		if g := &s.groups.list[group].state; g.pane == start && from == fromAll && s.quiet(start) {
 			s.target[i] = g.cell
 			continue

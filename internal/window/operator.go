@@ -29,7 +29,8 @@ type Operator interface {
 // Checkpointed is the part of an operator that checkpoints use. Freezing comes after Changed, when nothing waits to be
 // emitted.
 type Checkpointed interface {
-	// Track makes the operator remember what changes, for FreezeTouched. Before the first Merge, or after a restore.
+	// Track makes the operator remember what changes, for FreezeTouched. Before the first Merge; what a restore has
+	// brought counts as unchanged.
 	Track()
 	// FreezeAll freezes everything, FreezeTouched what has changed since the last freeze. GiveBack says that what was
 	// frozen has not become durable.
@@ -45,6 +46,10 @@ type Open struct {
 	Start, End ident.EventMs
 	Rows       int64
 	Groups     int
+	// Partial says that an aggregate has no value for this window, which was open when it came into the query, at the
+	// watermark PartialSince.
+	Partial      bool
+	PartialSince ident.EventMs
 }
 
 // Stats are the sizes of an operator's state.

@@ -77,6 +77,7 @@ type State struct {
 	changed   []uint32 // cells that changed since their windows were emitted
 	slider    slider
 	out       emitter
+	partial   Partial
 
 	// quietFrom is the start of the first pane none of whose windows is closed.
 	quietFrom ident.EventMs
