@@ -21,9 +21,10 @@ func (a *app) doctor() *cobra.Command {
 	loader := config.NewLoader(&cfg)
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong: broker, topics, Postgres, disk, ports, clock",
-		Long: `Looks at the coordinator and its own checks, at the brokers and the settings of topics, at Postgres with its version and
-rights, at the disk, the ports and the clocks, and says what to do. It works also when nothing runs. Nothing is changed.
-The exit status is 1 when a check fails; a warning is none.`,
+		Long: `Looks at the coordinator and its own checks, at the workers, at the brokers and the settings of topics, at Postgres with
+its version and rights, at the disk, the ports and the clocks, and says what to do. A running cluster (--api) is asked where
+its brokers and workers are; Postgres and the data directory have to be named. It works also when nothing runs. Nothing is
+changed. The exit status is 1 when a check fails; a warning is none.`,
 		Example: "  pondage doctor\n  pondage doctor --kafka-brokers kafka:9092 --postgres-url postgres://pondage@db/pondage\n  pondage doctor -o json",
 	}
 	bind(cmd, loader)

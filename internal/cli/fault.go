@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,15 +66,36 @@ func remedy(code problem.Code) string {
 	return entry.Remedy
 }
 
-// usageDocument tells what is wrong with a call and where its help is. Faults of a configuration keep their places.
+// usageDocument tells what is wrong with a call and where its help is. Faults of a configuration name their flags.
 func usageDocument(err error, cmd *cobra.Command) *problem.Document {
 	doc := &problem.Document{Type: "about:blank", Title: "The command cannot be called so", Code: codeUsage, Detail: err.Error()}
 	if cmd != nil {
 		doc.Hint = "see " + cmd.CommandPath() + " -h"
 	}
 	var faults *invalid.Error
-	if errors.As(err, &faults) {
-		doc.Errors = problem.Faults(faults)
+	if !errors.As(err, &faults) {
+		return doc
 	}
+	doc.Errors = problem.Faults(faults)
+	var details []string
+	for i := range doc.Errors {
+		if cmd != nil {
+			nameFlag(cmd, &doc.Errors[i])
+		}
+		details = append(details, doc.Errors[i].Detail)
+	}
+	doc.Detail = strings.Join(details, "; ")
 	return doc
+}
+
+// nameFlag makes the place of a fault the flag of its key, wherever the value came from: that is how a key is known here.
+func nameFlag(cmd *cobra.Command, f *problem.Fault) {
+	key := strings.TrimPrefix(f.Pointer, "/")
+	for name := strings.NewReplacer("/", "-", "_", "-").Replace(key); name != ""; {
+		if flag := cmd.Flags().Lookup(name); flag != nil {
+			f.Pointer, f.Detail = "", "--"+flag.Name+": "+f.Detail
+			return
+		}
+		name = name[:max(0, strings.LastIndexByte(name, '-'))] // an element of a list
+	}
 }

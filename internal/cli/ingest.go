@@ -76,11 +76,18 @@ func failedAfter(done ingest.Progress, err error) error {
 	}
 	var answered *client.Error
 	if !errors.As(err, &answered) {
-		return fmt.Errorf("%w; the first %s records are in", err, count(done.Records))
+		return fmt.Errorf("%w; %s", err, areIn(done.Records))
 	}
 	told := *answered
-	told.Doc.Detail = fmt.Sprintf("%s; the first %s records are in", told.Doc.Detail, count(done.Records))
+	told.Doc.Detail = fmt.Sprintf("%s; %s", told.Doc.Detail, areIn(done.Records))
 	return &told
+}
+
+func areIn(n int64) string {
+	if n == 1 {
+		return "the first record is in"
+	}
+	return "the first " + render.Count(n, "record") + " are in"
 }
 
 // open opens an input; its size is 0 where it is not known.
@@ -127,8 +134,8 @@ func (a *app) sent(f render.Format, source string, p ingest.Progress) error {
 		return err
 	}
 	return a.show(f, raw, func() error {
-		_, err := fmt.Fprintf(a.Out, "%s records sent to %s in %s (%s records/s, %s)\n",
-			count(p.Records), source, p.Elapsed.Round(time.Millisecond), count(int64(rate)), size(p.Bytes))
+		_, err := fmt.Fprintf(a.Out, "%s sent to %s in %s (%s records/s, %s)\n",
+			render.Count(p.Records, "record"), source, p.Elapsed.Round(time.Millisecond), render.Number(int64(rate)), size(p.Bytes))
 		return err
 	})
 }

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pondage/pondage/internal/cli/ingest"
+	"github.com/pondage/pondage/internal/cli/render"
 )
 
 // meter shows the progress of an ingest on standard error: in place on a terminal, else a line now and then.
@@ -50,7 +50,7 @@ func (m *meter) end() {
 }
 
 func (m *meter) text(p ingest.Progress) string {
-	parts := []string{count(p.Records) + " records", count(int64(perSecond(p.Records, p.Elapsed))) + "/s", size(p.Bytes)}
+	parts := []string{render.Count(p.Records, "record"), render.Number(int64(perSecond(p.Records, p.Elapsed))) + "/s", size(p.Bytes)}
 	if read := m.read.n.Load(); m.size > 0 && read > 0 {
 		const percent = 100
 		left := time.Duration(float64(p.Elapsed) * float64(m.size-read) / float64(read))
@@ -67,16 +67,6 @@ func perSecond(n int64, d time.Duration) float64 {
 		return 0
 	}
 	return float64(n) / d.Seconds()
-}
-
-// count writes a number with its thousands apart: 1,234,567.
-func count(n int64) string {
-	const group = 3
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - group; i > 0 && text[i-1] != '-'; i -= group {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // size writes a number of bytes with a binary unit.

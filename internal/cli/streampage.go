@@ -22,7 +22,7 @@ func (a *app) streamPage(s api.Stream) error {
 	}
 	g.Add("stage", s.Stage.String())
 	g.Add("watermark", watermarkOf(s))
-	g.Add("lag", s.Lag.String()+" records")
+	g.Add("lag", render.Count(int64(s.Lag), "record"))
 	g.Add("rate", fmt.Sprintf("%.0f records/s", s.RecordsPerSecond))
 	n := s.Counters
 	g.Add("accepted", fmt.Sprintf("%s = counted %s + filtered %s + no window %s + late %s + dead letters %s",

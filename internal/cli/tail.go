@@ -151,11 +151,15 @@ func (t *follower) event(e client.Event) error {
 		if err := json.Unmarshal([]byte(e.Data), &gap); err != nil {
 			return fmt.Errorf("live event gap: %w", err)
 		}
-		lost := "some"
-		if gap.Lost != nil {
-			lost = *gap.Lost
+		lost := "some results are"
+		switch {
+		case gap.Lost == nil:
+		case *gap.Lost == "1":
+			lost = "1 result is"
+		default:
+			lost = *gap.Lost + " results are"
 		}
-		fmt.Fprintf(t.Err, "%s results are no longer kept; see: pondage results %s\n", lost, t.stream)
+		fmt.Fprintf(t.Err, "%s no longer kept; see: pondage results %s\n", lost, t.stream)
 	}
 	return nil
 }

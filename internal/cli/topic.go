@@ -103,7 +103,7 @@ func (a *app) topicGet() *cobra.Command {
 		return a.show(f, raw, func() error {
 			g := render.Grid{Columns: []string{"partition", "first", "end", "records", "leader", "in sync"}}
 			for _, p := range partitions {
-				g.Add(fmt.Sprint(p.Partition), p.First.String(), p.End.String(), count(int64(p.End-p.First)), fmt.Sprint(p.Leader), fmt.Sprintf("%d/%d", p.InSync, p.Replicas))
+				g.Add(fmt.Sprint(p.Partition), p.First.String(), p.End.String(), render.Number(int64(p.End-p.First)), fmt.Sprint(p.Leader), fmt.Sprintf("%d/%d", p.InSync, p.Replicas))
 			}
 			return a.grid(g)
 		})

@@ -184,6 +184,39 @@ func (c *Client) Settings(ctx context.Context, topic string) (map[string]string,
 	return settings, nil
 }
 
+// SettingAutoCreate is a broker's: whether a topic comes into being when somebody names it.
+const SettingAutoCreate = "auto.create.topics.enable"
+
+// BrokerSetting returns a broker-level setting in effect, by broker. Brokers that do not show it are left out.
+func (c *Client) BrokerSetting(ctx context.Context, name string) (map[int32]string, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	brokers, err := c.admin.ListBrokers(ctx)
+	if err != nil {
+		return nil, classify("list brokers", "", NoPartition, err)
+	}
+	answer, err := c.admin.DescribeBrokerConfigs(ctx, brokers.NodeIDs()...)
+	if err != nil {
+		return nil, classify("describe settings", "", NoPartition, err)
+	}
+	found := map[int32]string{}
+	for _, broker := range answer {
+		if broker.Err != nil {
+			return nil, classify("describe settings", "", NoPartition, broker.Err)
+		}
+		id, err := strconv.ParseInt(broker.Name, 10, 32)
+		if err != nil {
+			return nil, &Error{Code: CodeInvalidRequest, Op: "describe settings", Partition: NoPartition, Detail: "the broker calls itself " + broker.Name}
+		}
+		for _, s := range broker.Configs {
+			if s.Key == name && s.Value != nil {
+				found[int32(id)] = *s.Value
+			}
+		}
+	}
+	return found, nil
+}
+
 // kafkaMaxMessageBytes is Kafka's default of max.message.bytes: what holds where we may not ask.
 const kafkaMaxMessageBytes = 1048588
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"time"
 
+	coordinator "github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/cli/client"
 	"github.com/pondage/pondage/internal/config"
 )
@@ -55,9 +56,17 @@ func Examine(ctx context.Context, cfg config.Doctor, c *client.Client) []Check {
 type state struct {
 	cfg     config.Doctor
 	client  *client.Client
-	topics  topics          // of the streams; empty without an API
-	skew    []skew          // of other clocks
-	answers map[string]bool // addresses host:port where Pondage answers
+	running *cluster // what the API says; nil without one
+	topics  topics   // of the streams; empty without an API
+	skew    []skew   // of other clocks
+}
+
+// cluster is where the parts of a running one say that they are reached.
+type cluster struct {
+	coordinator string // host:port
+	workers     []coordinator.Node
+	brokers     []string // host:port
+	kafka       bool     // its coordinator reaches them
 }
 
 // skew is how far another clock is ahead of ours.

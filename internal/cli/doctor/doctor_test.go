@@ -124,7 +124,7 @@ func TestTopicsAreComparedWithWhatTheyMustBe(t *testing.T) {
 	expect(t, checks, "kafka topic "+good, doctor.OK, "8 partitions")
 	expect(t, checks, "api coordinator", doctor.OK, cfg.API)
 	expect(t, checks, "api ready: metastore", doctor.OK, "")
-	expect(t, checks, "api nodes", doctor.Warning, "1 of 2 nodes are alive")
+	expect(t, checks, "api nodes", doctor.Warning, "1 of 2 nodes alive")
 	expect(t, checks, "api streams", doctor.Failing, "q")
 	expect(t, checks, "clock skew to the coordinator", doctor.OK, "")
 
@@ -147,5 +147,5 @@ func TestPostgres(t *testing.T) {
 	}
 	expect(t, checks, "clock skew to Postgres", doctor.OK, "")
 	cfg.Postgres.URL = "postgres://nobody@" + closed(t) + "/none"
-	expect(t, examine(t, cfg), "postgres database", doctor.Failing, "connect")
+	expect(t, examine(t, cfg), "postgres database", doctor.Failing, "refused")
 }

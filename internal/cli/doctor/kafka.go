@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pondage/pondage/internal/cli/render"
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/kafka"
@@ -15,7 +16,11 @@ import (
 // kafkas looks at the brokers and the topics of streams.
 func kafkas(ctx context.Context, s *state) []Check {
 	cfg, note := s.cfg.Kafka, ""
-	if len(cfg.Brokers) == 0 {
+	switch {
+	case len(cfg.Brokers) > 0:
+	case s.running != nil && len(s.running.brokers) > 0:
+		cfg.Brokers, note = s.running.brokers, " (as the coordinator says)"
+	default:
 		cfg.Brokers, note = []string{config.DefaultDev().BrokerListen}, " (where pondage dev has its broker)"
 	}
 	where := strings.Join(cfg.Brokers, ", ") + note
@@ -30,9 +35,9 @@ func kafkas(ctx context.Context, s *state) []Check {
 	defer c.Close()
 	brokers, err := c.BrokerCount(ctx)
 	if err != nil {
-		return []Check{bad(Failing, "kafka", "brokers", fmt.Sprintf("%s: %v", where, err), "start Kafka, or name its brokers with --kafka-brokers; a wrong password or a missing TLS looks so too")}
+		return []Check{unreachable(s, settings, where, err)}
 	}
-	out := []Check{ok("kafka", "brokers", fmt.Sprintf("%d at %s", brokers, where))}
+	out := []Check{ok("kafka", "brokers", fmt.Sprintf("%d at %s", brokers, where)), automatic(ctx, c)}
 	if s.topics.vgroups == 0 {
 		return append(out, bad(Skipped, "kafka", "topics", "the coordinator has to say which topics there are", ""))
 	}
@@ -43,6 +48,32 @@ func kafkas(ctx context.Context, s *state) []Check {
 		out = append(out, edgeTopic(ctx, c, kafka.EdgeSpec(name, s.topics.vgroups, brokers)))
 	}
 	return out
+}
+
+// unreachable tells why the brokers do not answer here. If they answer the cluster, it is only this machine's affair.
+func unreachable(s *state, settings kafka.Config, where string, err error) Check {
+	why := connect.RefusedKafka(settings, err)
+	detail, hint := where+": "+why.Reason, why.Hint+"; name others with --kafka-brokers"
+	if s.running != nil && s.running.kafka && len(s.cfg.Kafka.Brokers) == 0 {
+		return bad(Warning, "kafka", "brokers", detail+"; the coordinator reaches them", hint)
+	}
+	return bad(Failing, "kafka", "brokers", detail, hint)
+}
+
+// automatic looks whether the brokers make topics that somebody names (DESIGN §4: they must not).
+func automatic(ctx context.Context, c *kafka.Client) Check {
+	const name = "automatic topics"
+	settings, err := c.BrokerSetting(ctx, kafka.SettingAutoCreate)
+	if err != nil || len(settings) == 0 {
+		return bad(Skipped, "kafka", name, "the brokers do not show "+kafka.SettingAutoCreate, "")
+	}
+	for _, id := range slices.Sorted(maps.Keys(settings)) {
+		if settings[id] == "true" {
+			return bad(Warning, "kafka", name, fmt.Sprintf("broker %d makes every topic that somebody names: one that was deleted comes back empty", id),
+				"set "+kafka.SettingAutoCreate+"=false on all brokers")
+		}
+	}
+	return ok("kafka", name, "off")
 }
 
 func topicName(name string) string { return "topic " + name }
@@ -80,7 +111,7 @@ func replicas(t kafka.Topic) Check {
 	case len(behind) > 0:
 		return bad(Warning, "kafka", name, "partitions with replicas behind: "+list(behind), "look at the brokers that hold them")
 	}
-	return ok("kafka", name, fmt.Sprintf("%d partitions", len(t.Partitions)))
+	return ok("kafka", name, render.Count(len(t.Partitions), "partition"))
 }
 
 // edgeTopic compares a topic with what it must be (DESIGN §4).

@@ -24,6 +24,9 @@ const (
 
 // disk looks at the place of the data directory.
 func disk(_ context.Context, s *state) []Check {
+	if _, err := os.Stat(s.cfg.DataDir); err != nil && s.running != nil && s.cfg.DataDir == config.DefaultDoctor().DataDir {
+		return []Check{bad(Skipped, "disk", "data_dir", "what runs has its data elsewhere", "name their directory: --data-dir")}
+	}
 	dir, err := existing(s.cfg.DataDir)
 	if err != nil {
 		return []Check{bad(Failing, "disk", "data_dir", err.Error(), "name another with --data-dir")}
@@ -76,8 +79,12 @@ func writable(dir, place string) Check {
 	return ok("disk", "data_dir", dir+" can be written")
 }
 
-// ports looks at the ports that the roles take where nothing is said.
+// ports looks whether the parts of a running cluster are reached from here; where none runs, at the ports that the roles
+// take where nothing is said.
 func ports(ctx context.Context, s *state) []Check {
+	if s.running != nil {
+		return s.running.reached(ctx, s.client.HTTP)
+	}
 	dev := config.DefaultDev()
 	var out []Check
 	for _, p := range []struct{ name, address, flag string }{
@@ -91,6 +98,26 @@ func ports(ctx context.Context, s *state) []Check {
 	return out
 }
 
+// reached asks at every address that clients are sent to.
+func (r *cluster) reached(ctx context.Context, c *http.Client) []Check {
+	out := []Check{ok("ports", "coordinator", "Pondage answers at "+r.coordinator)}
+	for _, w := range r.workers {
+		name := "worker " + w.Node
+		if isPondage(ctx, c, w.Address) {
+			out = append(out, ok("ports", name, "Pondage answers at "+w.Address))
+			continue
+		}
+		out = append(out, bad(Warning, "ports", name, w.Address+" does not answer here; clients are sent there to ingest and to read results",
+			"let the worker name an address that its clients reach: --http-advertise"))
+	}
+	for _, b := range r.brokers {
+		if isBroker(ctx, b) { // whether it ought to is told among the brokers
+			out = append(out, ok("ports", "broker", "a Kafka broker answers at "+b))
+		}
+	}
+	return out
+}
+
 func port(ctx context.Context, s *state, name, address, flag string) Check {
 	l, err := net.Listen("tcp", address)
 	switch {
@@ -99,7 +126,7 @@ func port(ctx context.Context, s *state, name, address, flag string) Check {
 		return ok("ports", name, address+" is free")
 	case !errors.Is(err, syscall.EADDRINUSE):
 		return bad(Failing, "ports", name, err.Error(), "choose another address: "+flag)
-	case s.answers[address] || isPondage(ctx, s.client.HTTP, address):
+	case isPondage(ctx, s.client.HTTP, "http://"+address):
 		return ok("ports", name, "Pondage answers at "+address)
 	case isBroker(ctx, address):
 		return ok("ports", name, "a Kafka broker answers at "+address)
@@ -110,11 +137,11 @@ func port(ctx context.Context, s *state, name, address, flag string) Check {
 // whoTimeout bounds the question who listens on a port: one who speaks another protocol often says nothing at all.
 const whoTimeout = time.Second
 
-// isPondage tells whether a service of Pondage answers at the address.
-func isPondage(ctx context.Context, c *http.Client, address string) bool {
+// isPondage tells whether a service of Pondage answers at the URL.
+func isPondage(ctx context.Context, c *http.Client, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, whoTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
 	if err != nil {
 		return false
 	}

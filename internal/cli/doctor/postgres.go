@@ -38,7 +38,8 @@ func postgres(ctx context.Context, s *state) []Check {
 	asked := time.Now()
 	d, err := ask(ctx, dsn)
 	if err != nil {
-		return []Check{bad(Failing, "postgres", "database", err.Error(), "check postgres.url, that the server runs, and that it lets this user in (pg_hba.conf)")}
+		why := connect.RefusedPostgres(dsn, err)
+		return []Check{bad(Failing, "postgres", "database", why.Error(), why.Hint)}
 	}
 	trip := time.Since(asked)
 	s.skew = append(s.skew, skew{"Postgres", time.Until(d.now), trip})

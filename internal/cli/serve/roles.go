@@ -20,7 +20,7 @@ import (
 
 // Coordinator runs a coordinator.
 func Coordinator(ctx context.Context, cfg config.Coordinator, p Process) error {
-	p.Log, p.Telemetry = cfg.Log, cfg.Telemetry
+	p.Log, p.Telemetry, p.Auth = cfg.Log, cfg.Telemetry, cfg.Security.Auth
 	return run(ctx, p, func(_ context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		c, err := coordinator.New(cfg, p.Version, tel)
 		if err != nil {
@@ -32,7 +32,7 @@ func Coordinator(ctx context.Context, cfg config.Coordinator, p Process) error {
 
 // Worker runs a worker.
 func Worker(ctx context.Context, cfg config.Worker, p Process) error {
-	p.Log, p.Telemetry = cfg.Log, cfg.Telemetry
+	p.Log, p.Telemetry, p.Auth = cfg.Log, cfg.Telemetry, cfg.Security.Auth
 	return run(ctx, p, func(_ context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		w, err := worker.New(cfg, p.Version, tel)
 		if err != nil {
@@ -44,7 +44,7 @@ func Worker(ctx context.Context, cfg config.Worker, p Process) error {
 
 // Snapshotter runs a snapshotter.
 func Snapshotter(ctx context.Context, cfg config.Snapshotter, p Process) error {
-	p.Log, p.Telemetry = cfg.Log, cfg.Telemetry
+	p.Log, p.Telemetry, p.Auth = cfg.Log, cfg.Telemetry, cfg.Security.Auth
 	return run(ctx, p, func(_ context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		s, err := snapshotter.New(cfg, p.Version, tel)
 		if err != nil {
@@ -56,7 +56,7 @@ func Snapshotter(ctx context.Context, cfg config.Snapshotter, p Process) error {
 
 // Node runs a worker and the snapshotter beside it.
 func Node(ctx context.Context, cfg config.Node, p Process) error {
-	p.Log, p.Telemetry = cfg.Log, cfg.Telemetry
+	p.Log, p.Telemetry, p.Auth = cfg.Log, cfg.Telemetry, cfg.Security.Auth
 	return run(ctx, p, func(_ context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		s, err := snapshotter.New(config.Snapshotter{
 			DataDir: cfg.DataDir, HTTP: cfg.Snapshotter, Security: cfg.Security, Log: cfg.Log, Telemetry: cfg.Telemetry,
@@ -129,7 +129,7 @@ var errPartEnded = errors.New("a part of the stack has ended")
 
 // Dev runs everything in one process.
 func Dev(ctx context.Context, cfg config.Dev, p Process) error {
-	p.Log, p.Telemetry = cfg.Log, cfg.Telemetry
+	p.Log, p.Telemetry, p.Auth = cfg.Log, cfg.Telemetry, cfg.Security.Auth
 	return run(ctx, p, func(ctx context.Context, tel *telemetry.Telemetry) ([]*lifecycle.Service, Ready, error) {
 		s, err := stack.Start(ctx, cfg, stack.Options{Version: p.Version, Telemetry: tel})
 		if err != nil {

@@ -29,6 +29,8 @@ type Process struct {
 	Version   common.Version
 	Log       config.Log
 	Telemetry config.Telemetry
+	// Auth tells whether users are told apart; "" in a role that has none.
+	Auth config.Auth
 	// Logs is where the log goes.
 	Logs io.Writer
 	// Ready is called once, when everything answers.
@@ -62,6 +64,9 @@ func run(ctx context.Context, p Process, build parts) (err error) {
 		defer cancel()
 		err = errors.Join(err, tel.Shutdown(closing))
 	}()
+	if p.Auth == config.AuthOff {
+		tel.Logger.Warn("AUTHENTICATION IS OFF: everyone who reaches a port of this process may do everything")
+	}
 	services, ready, err := build(ctx, tel)
 	if err != nil {
 		return fmt.Errorf("%s: %w", role, err)
