@@ -47,7 +47,8 @@
 // far enough behind is a new table (tableClocks); the first row of a table is ahead of it, as the window vectors want it
 // (DESIGN §8 would judge it by the window); a partition found while running holds the minimum for at most the idle
 // timeout, one found while the task is idle comes back by a question; an open transaction is lag, so its partition holds
-// the watermark, and Explain names it (trap T27); silence counts from the last rows or active word heard.
+// the watermark, and Explain names it (trap T27); silence counts from the last rows or active word heard, but for
+// an upstream's first word in a stage, which says that it is here.
 //
 // Start reading at Source.Step, tracker.go and Merge.Step. Scripts: testdata/.
 package watermark

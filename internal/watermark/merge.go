@@ -98,7 +98,9 @@ func (m *Merge) heard(e Heard) error {
 	}
 	m.startClock(e.Now)
 	in := &m.inputs[i]
-	if e.Rows > 0 || !e.Idle {
+	// The first word of an upstream in a stage is that it is here: silence goes on over a restart (trap T12).
+	here := !in.spoken && e.Watermark <= in.watermark
+	if e.Rows > 0 || !e.Idle && !here {
 		m.lastHeard = e.Now
 	}
 	if e.Watermark == ident.WatermarkEnd {

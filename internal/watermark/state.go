@@ -64,7 +64,7 @@ type MergeState struct {
 
 // State returns a copy of what a checkpoint keeps.
 func (m *Merge) State(now ident.MonoMs) MergeState {
-	st := MergeState{Watermark: m.told.watermark, Upstreams: make(map[ident.Task]ident.EventMs, len(m.inputs))}
+	st := MergeState{Watermark: m.told.watermark, SilenceMs: m.restored, Upstreams: make(map[ident.Task]ident.EventMs, len(m.inputs))}
 	if m.hasHeard {
 		st.SilenceMs = int64(now - m.lastHeard)
 	}
