@@ -135,7 +135,7 @@ func TestWrongUsage(t *testing.T) {
 		"stream list -o xml":                `output "xml": want table, json or yaml`,
 		"results q -o xml":                  "want table, ndjson, csv, json or yaml",
 		"stream wait q --for dancing":       "want running, paused, stopped or finished",
-		"stream list --api nonsense":        "/api: \"nonsense\": want http://host:port",
+		"stream list --api nonsense":        "--api: \"nonsense\": want http://host:port",
 		"stream list --token secret":        "never the secret itself",
 		"source apply":                      "say what to apply: -f FILE",
 		"sql":                               "give either a statement or -f FILE",
@@ -149,9 +149,9 @@ func TestWrongUsage(t *testing.T) {
 		"hash x --prefix 192":               "192",
 		"token create x --role king":        "want viewer, editor or admin",
 		"stream explain-window q --time 5h": "want RFC 3339",
-		"coordinator --vgroups 0":           "/vgroups",
+		"coordinator --vgroups 0":           "--vgroups",
 		"coordinator --config /no/such":     "configuration file",
-		"worker":                            "/postgres/url: name the database",
+		"worker":                            "--postgres-url: name the database",
 	} {
 		got := run(t, t.Context(), "", strings.Fields(line)...)
 		got.complains(t, cli.StatusUsage, want)
