@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pondage/pondage/internal/block"
@@ -36,6 +37,7 @@ var ErrNoSample = errors.New("no JSON object in the sample")
 // Infer proposes a source for a sample of records, one a line: each scalar member becomes a column of the narrowest
 // type that holds all its values, members of objects by their path, arrays as json. The notes say what was guessed and
 // what does not fit, one sentence each: a proposal is for a human to read, nothing is guessed when records are decoded.
+// Few bad records (see most) do not change a proposal; they are counted in the notes.
 func Infer(sample []byte) (*Proposal, []string, error) {
 	in := inferrer{byPath: make(map[string]*member)}
 	lines := NewLines(bytes.NewReader(sample))
@@ -46,12 +48,11 @@ func Infer(sample []byte) (*Proposal, []string, error) {
 		}
 		in.addRecord(line)
 	}
-	if in.records == in.unread {
+	if in.read() == 0 {
 		return nil, nil, ErrNoSample
 	}
-	if in.unread > 0 {
-		in.notef("%d of %d records are no JSON objects and were left out", in.unread, in.records)
-	}
+	in.noteLines(in.malformed, "not JSON")
+	in.noteLines(in.others, "no JSON object")
 	p := &Proposal{}
 	if m := in.pickTime(); m != nil {
 		p.EventTime, p.Unit = m.path.String(), m.unit()
@@ -72,8 +73,47 @@ type inferrer struct {
 	members []*member // in the order in which they first came
 	byPath  map[string]*member
 	records int
-	unread  int
-	notes   []string
+	// The numbers of the lines that were left out.
+	malformed []int // no JSON
+	others    []int // JSON, but no object
+	notes     []string
+}
+
+// read is how many records the proposal is made from.
+func (in *inferrer) read() int { return in.records - len(in.malformed) - len(in.others) }
+
+// noteLines tells of lines that were left out, and where the first ones are.
+func (in *inferrer) noteLines(lines []int, what string) {
+	const shown = 3
+	if len(lines) == 0 {
+		return
+	}
+	is, word := "are", "lines"
+	if len(lines) == 1 {
+		is, word = "is", "line"
+	}
+	var numbers []string
+	for _, n := range lines[:min(shown, len(lines))] {
+		numbers = append(numbers, strconv.Itoa(n))
+	}
+	if len(lines) > shown {
+		numbers = append(numbers, "…")
+	}
+	in.notef("%d of %d lines %s %s: %s %s; left out", len(lines), in.records, is, what, word, strings.Join(numbers, ", "))
+}
+
+// most tells whether n of all records are enough to take the others for bad ones: all of a small sample, nineteen in twenty
+// of a large one.
+func most(n, all int) bool {
+	const oneIn = 20
+	return all-n <= all/oneIn
+}
+
+// noteBad counts the records that lack what was chosen.
+func (in *inferrer) noteBad(what string, m *member, good int) {
+	if bad := in.read() - good; bad > 0 {
+		in.notef("%d of %d records without %s at %s: such records become dead letters", bad, in.read(), what, m.path)
+	}
 }
 
 func (in *inferrer) notef(format string, args ...any) {
@@ -95,13 +135,13 @@ func (m *member) rank(words []string) int {
 	return len(words)
 }
 
-// pickTime returns the member that is likeliest the event time: one that every record has, with a known name before
+// pickTime returns the member that is likeliest the event time: one that the records have, with a known name before
 // one whose values merely are times.
 func (in *inferrer) pickTime() *member {
 	var times []*member
 	for _, m := range in.members {
 		known := m.rank(wordsOfTime) < len(wordsOfTime)
-		if m.count == in.records-in.unread && (m.isTime() || known && m.isEpoch()) {
+		if most(m.count, in.read()) && (m.isTime() || known && m.isEpoch()) {
 			times = append(times, m)
 		}
 	}
@@ -113,12 +153,13 @@ func (in *inferrer) pickTime() *member {
 	if u := m.unit(); u != Milliseconds {
 		in.notef("%s looks like %s: its unit is stated", m.path, unitWords[u])
 	}
+	in.noteBad("an event time", m, max(m.times, m.integral))
 	return m
 }
 
 var unitWords = map[Unit]string{Seconds: "seconds since 1970", Microseconds: "microseconds since 1970", Nanoseconds: "nanoseconds since 1970"}
 
-// pickTable returns the member that is likeliest the table name: a string that every record has, with a known name
+// pickTable returns the member that is likeliest the table name: a string that the records have, with a known name
 // before one whose values repeat.
 func (in *inferrer) pickTable(eventTime string) *member {
 	var names []*member
@@ -126,13 +167,14 @@ func (in *inferrer) pickTable(eventTime string) *member {
 		repeats := len(m.distinct) < m.count
 		// A name that never comes twice in a large sample is an id of the record, not of a series.
 		known := m.rank(wordsOfTable) < len(wordsOfTable) && (repeats || m.count < enoughToRepeat)
-		if m.count == in.records-in.unread && m.columnType() == block.String && m.path.String() != eventTime && m.longest <= maxTableName && (known || repeats && len(m.distinct) > 1) {
+		if most(m.kinds[kindString], in.read()) && !m.isTime() && m.path.String() != eventTime && m.longest <= maxTableName && (known || repeats && len(m.distinct) > 1) {
 			names = append(names, m)
 		}
 	}
 	m := first(names, func(m *member) int { return m.rank(wordsOfTable) })
 	if m != nil {
 		in.notef("table is %s, with %d names in the sample", m.path, len(m.distinct))
+		in.noteBad("a table name", m, m.kinds[kindString])
 	}
 	return m
 }

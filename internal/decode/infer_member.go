@@ -31,12 +31,11 @@ const maxDistinct = 10000
 func (in *inferrer) addRecord(line []byte) {
 	line = bytes.TrimPrefix(line, byteOrderMark)
 	in.records++
-	if !utf8.Valid(line) || !json.Valid(line) {
-		in.unread++
-		return
-	}
-	if !in.addObject(line, nil) {
-		in.unread++
+	switch {
+	case !utf8.Valid(line) || !json.Valid(line):
+		in.malformed = append(in.malformed, in.records)
+	case !in.addObject(line, nil):
+		in.others = append(in.others, in.records)
 	}
 }
 
@@ -134,8 +133,8 @@ func (m *member) addString(s string) {
 	}
 }
 
-// isTime tells whether all values are RFC 3339 times.
-func (m *member) isTime() bool { return m.count > 0 && m.times == m.count }
+// isTime tells whether the values are RFC 3339 times.
+func (m *member) isTime() bool { return m.count > 0 && most(m.times, m.count) }
 
 // The years in which an epoch number is taken for a time: before, it is some other count.
 const (
@@ -149,14 +148,14 @@ var unitsPerSecond = []struct {
 	per  int64
 }{{Seconds, 1}, {Milliseconds, 1e3}, {Microseconds, 1e6}, {Nanoseconds, 1e9}}
 
-// isEpoch tells whether all values are integers that lie between 2000 and 2100 in one unit.
+// isEpoch tells whether the values are integers that lie between 2000 and 2100 in one unit.
 func (m *member) isEpoch() bool {
 	_, ok := m.epochUnit()
 	return ok
 }
 
 func (m *member) epochUnit() (Unit, bool) {
-	if m.count == 0 || m.integral != m.count {
+	if m.count == 0 || !most(m.integral, m.count) {
 		return Milliseconds, false
 	}
 	for _, u := range unitsPerSecond {

@@ -44,7 +44,12 @@ func TestInfer(t *testing.T) {
 		"an id for each record is no table": {
 			ids(200), "table net time  0: id string v int64", "no member looks like an event time",
 		},
-		"not all lines are records": {"x\n[]\n{\"a\":1}\n\n", "table  time  0: a int64", "3 of 4 records are no JSON objects"},
+		"not all lines are records":   {"x\n[]\n{\"a\":1}\n\n", "table  time  0: a int64", "2 of 4 lines are not JSON: lines 1, 4"},
+		"one line is cut":             {sampleWith(`{"device":"d1","ts":17672`), good, "1 of 100 lines is not JSON: line 7; left out"},
+		"one line is no object":       {sampleWith(`[1]`), good, "1 of 100 lines is no JSON object: line 7"},
+		"one record has no time":      {sampleWith(`{"device":"d1","v":1}`), good, "1 of 100 records without an event time at ts"},
+		"one record has another time": {sampleWith(`{"device":"d1","ts":"n/a","v":1}`), good, "1 of 100 records without an event time at ts"},
+		"one record has no name":      {sampleWith(`{"device":null,"ts":1767225599149,"v":1}`), good, "1 of 100 records without a table name at device"},
 	} {
 		p, notes, err := decode.Infer([]byte(c.sample))
 		if err != nil {
@@ -61,6 +66,22 @@ func TestInfer(t *testing.T) {
 	if _, _, err := decode.Infer([]byte("x\n")); !errors.Is(err, decode.ErrNoSample) {
 		t.Errorf("no record: %v", err)
 	}
+}
+
+// good is what a hundred good records propose.
+const good = "table device time ts 0: v int64"
+
+// sampleWith is a hundred records, all good but the seventh line.
+func sampleWith(bad string) string {
+	var out strings.Builder
+	for i := range 100 {
+		if i == 6 {
+			out.WriteString(bad + "\n")
+			continue
+		}
+		fmt.Fprintf(&out, "{\"device\":\"d%d\",\"ts\":%d,\"v\":1}\n", i%3, 1767225599149+i)
+	}
+	return out.String()
 }
 
 func ids(n int) string {

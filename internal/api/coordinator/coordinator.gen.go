@@ -1132,7 +1132,8 @@ type ClientInterface interface {
 
 	// ValidateWithBody Check a stream without creating it
 	//
-	// Give either sql or spec. Nothing is changed.
+	// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+	// database answers soon and the caller may create streams.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1141,7 +1142,8 @@ type ClientInterface interface {
 
 	// Validate Check a stream without creating it
 	//
-	// Give either sql or spec. Nothing is changed.
+	// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+	// database answers soon and the caller may create streams.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1924,7 +1926,8 @@ func (c *Client) DeleteToken(ctx context.Context, name externalRef0.Name, reqEdi
 
 // ValidateWithBody Check a stream without creating it
 //
-// Give either sql or spec. Nothing is changed.
+// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+// database answers soon and the caller may create streams.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1943,7 +1946,8 @@ func (c *Client) ValidateWithBody(ctx context.Context, params *ValidateParams, c
 
 // Validate Check a stream without creating it
 //
-// Give either sql or spec. Nothing is changed.
+// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+// database answers soon and the caller may create streams.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4338,7 +4342,8 @@ type ClientWithResponsesInterface interface {
 
 	// ValidateWithBodyWithResponse Check a stream without creating it
 	//
-	// Give either sql or spec. Nothing is changed.
+	// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+	// database answers soon and the caller may create streams.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4347,7 +4352,8 @@ type ClientWithResponsesInterface interface {
 
 	// ValidateWithResponse Check a stream without creating it
 	//
-	// Give either sql or spec. Nothing is changed.
+	// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+	// database answers soon and the caller may create streams.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6791,7 +6797,8 @@ func (c *ClientWithResponses) DeleteTokenWithResponse(ctx context.Context, name 
 
 // ValidateWithBodyWithResponse Check a stream without creating it
 //
-// Give either sql or spec. Nothing is changed.
+// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+// database answers soon and the caller may create streams.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6806,7 +6813,8 @@ func (c *ClientWithResponses) ValidateWithBodyWithResponse(ctx context.Context, 
 
 // ValidateWithResponse Check a stream without creating it
 //
-// Give either sql or spec. Nothing is changed.
+// Give either sql or spec. Nothing is changed. A result table that is there already is compared with the stream's, where its
+// database answers soon and the caller may create streams.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -18,6 +18,9 @@ type API interface {
 	DeleteSource(ctx context.Context, r Request, name string) error
 
 	CreateStream(ctx context.Context, r Request, doc []byte) (Stream, error)
+	// CheckOutputs tells whether what a stream would write to has, if it is there, the stream's shape; else the error has
+	// CodeTargetMismatch. What cannot be looked at passes: it may be there when the stream is made.
+	CheckOutputs(ctx context.Context, source, stream []byte) error
 	ListStreams(ctx context.Context, p Page) (List[Stream], error)
 	GetStream(ctx context.Context, name string) (Stream, error)
 	// StreamTasks lists the tasks of the stream's stage with what they last reported.

@@ -306,6 +306,20 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+func TestOutputsAreLookedAtAsFarAsTheyCanBe(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		look := func() error { return r.CheckOutputs(r.ctx, []byte("{}"), []byte("{}")) }
+		for _, unknown := range []error{nil, &Error{Code: CodeSinkUnreachable}} {
+			r.world.targets = unknown
+			if err := look(); err != nil {
+				t.Errorf("%v: %v", unknown, err)
+			}
+		}
+		r.world.targets = &Error{Code: CodeTargetMismatch}
+		wantCode(t, look(), CodeTargetMismatch)
+	})
+}
+
 // TestT63_ATokenIsMadeOnce: the repetition shows the same token, though only its hash is kept.
 func TestT63_ATokenIsMadeOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

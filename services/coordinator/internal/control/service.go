@@ -37,6 +37,8 @@ func Default() Config {
 const (
 	// lookupTimeout bounds resolving offsets and checking targets while a stream is created.
 	lookupTimeout = 10 * time.Second
+	// glanceTimeout bounds checking targets while a stream is only looked at: somebody waits for it at a keyboard.
+	glanceTimeout = 3 * time.Second
 	// topicsTimeout bounds one attempt to make or delete a stream's topics.
 	topicsTimeout = 30 * time.Second
 	// pushTimeout bounds one push of orders; the next beat brings them anyway.

@@ -77,6 +77,18 @@ func (s *Service) draft(ctx context.Context, head StreamHead) (store.Stream, int
 	}, source.Version, nil
 }
 
+// CheckOutputs looks at the targets of a stream that is not made.
+func (s *Service) CheckOutputs(ctx context.Context, source, stream []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, glanceTimeout)
+	defer cancel()
+	err := s.Sinks.Check(ctx, source, stream)
+	var named *Error
+	if errors.As(err, &named) && named.Code == CodeSinkUnreachable || ctx.Err() != nil {
+		return nil //nolint:nilerr // that it cannot be looked at now is no fault of the stream
+	}
+	return err
+}
+
 // outside makes what users see of an error of a seam that has not named it.
 func outside(err error, code, what string) error {
 	var named *Error

@@ -90,6 +90,7 @@ type world struct {
 	asked   int             // Resolve calls
 	more    int             // partitions beyond the first two
 	during  func()          // runs in Resolve
+	targets error           // of Check
 }
 
 func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Position) ([]SourcePartition, error) {
@@ -119,7 +120,11 @@ func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Po
 	return parts, nil
 }
 
-func (w *world) Check(context.Context, []byte, []byte) error { return nil }
+func (w *world) Check(context.Context, []byte, []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.targets
+}
 
 func (w *world) Ensure(ctx context.Context, t TopicSet) error {
 	w.mu.Lock()

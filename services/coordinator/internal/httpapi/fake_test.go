@@ -28,6 +28,7 @@ type fake struct {
 	page    control.Page
 	beat    control.Heartbeat
 	fail    error
+	outputs error // of CheckOutputs
 	nodes   []control.Node
 }
 
@@ -104,6 +105,11 @@ func (f *fake) DeleteSource(_ context.Context, r control.Request, _ string) erro
 func (f *fake) CreateStream(_ context.Context, r control.Request, doc []byte) (control.Stream, error) {
 	f.request, f.doc = r, doc
 	return f.stream(), f.fail
+}
+
+func (f *fake) CheckOutputs(_ context.Context, _, stream []byte) error {
+	f.doc = stream
+	return f.outputs
 }
 
 func (f *fake) ListStreams(_ context.Context, p control.Page) (control.List[control.Stream], error) {

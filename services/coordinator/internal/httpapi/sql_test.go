@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	api "github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/httpserver"
 	"github.com/pondage/pondage/internal/invalid"
+	"github.com/pondage/pondage/services/coordinator/internal/control"
 )
 
 const createSQL = `CREATE STREAM flights_1h INTO POSTGRES flights_1h AS SELECT tbname AS origin, _wstart, count(*) AS count FROM flights PARTITION BY tbname INTERVAL(1h)`
@@ -112,6 +114,31 @@ func TestValidateExplainsWhatIsWrong(t *testing.T) {
 		if w := call(s, "POST", "/v1/validate", both); w.Code != 400 {
 			t.Errorf("%s: status %d", both, w.Code)
 		}
+	}
+}
+
+// TestValidateLooksAtTheTableThatIsThere: what creating the stream would refuse is said before.
+func TestValidateLooksAtTheTableThatIsThere(t *testing.T) {
+	t.Parallel()
+	app := newFake()
+	app.outputs = &control.Error{Code: control.CodeTargetMismatch, Message: "the table exists with another shape", Hint: "choose another"}
+	statement := strings.Replace(createSQL, "POSTGRES flights_1h", "POSTGRES busy", 1)
+	v := validate(t, newServer(t, app, nil), body("sql", statement))
+	if v.Valid || len(v.Errors) != 1 || v.Errors[0].Code != control.CodeTargetMismatch || v.Errors[0].Hint == "" ||
+		v.Errors[0].Span == nil || !strings.HasPrefix(statement[v.Errors[0].Span.Offset:], "POSTGRES busy") {
+		t.Errorf("%+v", v)
+	}
+	if v.Plan == nil || !strings.Contains(string(app.doc), "busy") {
+		t.Errorf("the plan %v, looked at %s", v.Plan, app.doc)
+	}
+	viewer := httpserver.StaticToken("t", httpserver.Principal{Name: "v", Role: httpserver.RoleViewer}, nil)
+	r := httptest.NewRequest("POST", "/v1/validate", strings.NewReader(body("sql", statement)))
+	r.Header.Set("Authorization", "Bearer t")
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	newServer(t, app, viewer).Handler().ServeHTTP(w, r)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `"valid":true`) {
+		t.Errorf("who may not create it has the databases asked: status %d: %s", w.Code, w.Body)
 	}
 }
 

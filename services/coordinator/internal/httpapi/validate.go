@@ -6,25 +6,31 @@ import (
 
 	"github.com/pondage/pondage/internal/api/common"
 	api "github.com/pondage/pondage/internal/api/coordinator"
+	"github.com/pondage/pondage/internal/httpserver"
 	"github.com/pondage/pondage/internal/invalid"
 	"github.com/pondage/pondage/internal/problem"
 	"github.com/pondage/pondage/services/coordinator/internal/control"
 	"github.com/pondage/pondage/services/coordinator/internal/language"
 )
 
-// understand understands the stream of a statement over its source as it is now. An unknown source is a fault of the
-// statement.
+// understand understands the stream of a statement over its source as it is now.
 func (h *handler) understand(ctx context.Context, st language.Statement) (language.Stream, error) {
+	source, err := h.sourceOf(ctx, st)
+	if err != nil {
+		return language.Stream{}, err
+	}
+	return h.Language.Understand(st, source)
+}
+
+// sourceOf is the spec of a statement's source as it is now. An unknown source is a fault of the statement.
+func (h *handler) sourceOf(ctx context.Context, st language.Statement) ([]byte, error) {
 	source, err := h.App.GetSource(ctx, st.Source)
 	if hasCode(err, control.CodeSourceUnknown) {
 		fault := invalid.New(control.CodeSourceUnknown, "/source", "there is no source named %q", st.Source)
 		fault.Details[0].Hint = "create the source first"
-		return language.Stream{}, st.Locate(fault)
+		return nil, st.Locate(fault)
 	}
-	if err != nil {
-		return language.Stream{}, err
-	}
-	return h.Language.Understand(st, source.Spec)
+	return source.Spec, err
 }
 
 // Validate checks a stream. What is wrong with it is the answer, not an error.
@@ -50,14 +56,32 @@ func (h *handler) validate(ctx context.Context, body *api.ValidateRequest, answe
 		answer.Spec, err = h.Language.Source(st.Doc)
 		return st.Locate(err)
 	}
-	understood, err := h.understand(ctx, st)
+	source, err := h.sourceOf(ctx, st)
+	if err != nil {
+		return err
+	}
+	understood, err := h.Language.Understand(st, source)
 	if err != nil {
 		return err
 	}
 	plan := understood.Explain()
 	answer.Spec, answer.Plan = understood.Spec(), &plan
 	answer.Schema, answer.NaturalKey = convert(understood.Columns(), columnDoc), convert(understood.NaturalKey(), same)
-	return nil
+	if httpserver.PrincipalOf(ctx).Role < httpserver.RoleEditor {
+		return nil // who may not make the stream does not make us ask the databases that it names
+	}
+	return st.Locate(shapeFault(h.App.CheckOutputs(ctx, source, understood.Spec())))
+}
+
+// shapeFault makes a target that is there with another shape a fault of the stream that names it.
+func shapeFault(err error) error {
+	var e *control.Error
+	if !errors.As(err, &e) || e.Code != control.CodeTargetMismatch {
+		return err
+	}
+	fault := invalid.New(e.Code, "/outputs/postgres/table", "%s", e.Message)
+	fault.Details[0].Hint = e.Hint
+	return fault
 }
 
 // statement reads what is to be checked. A statement that makes nothing has nothing to check beyond its syntax.

@@ -106,13 +106,18 @@ var _ control.Kafka = Offsets{}
 
 // Resolve implements control.Kafka.
 func (o Offsets) Resolve(ctx context.Context, ref control.TopicRef, start control.Position, until *control.Position) ([]control.SourcePartition, error) {
-	client, err := o.client(ref)
+	src, err := spec.ParseSource(ref.Source)
+	if err != nil {
+		return nil, err
+	}
+	k, err := o.Hub.Kafka(src.Kafka.Connection)
 	if err != nil {
 		return nil, topicError(err)
 	}
+	client := k.Client
 	topic, err := client.Topic(ctx, ref.Topic)
 	if err != nil {
-		return nil, topicError(err)
+		return nil, sourceTopicError(src, err)
 	}
 	log := &topicLog{ctx: ctx, client: client, topic: ref.Topic, partitions: len(topic.Partitions)}
 	starts, err := log.resolve("/start", start, client.Stables)
@@ -137,16 +142,17 @@ func (o Offsets) Resolve(ctx context.Context, ref control.TopicRef, start contro
 	return out, nil
 }
 
-func (o Offsets) client(ref control.TopicRef) (*kafka.Client, error) {
-	src, err := spec.ParseSource(ref.Source)
-	if err != nil {
-		return nil, err
+// sourceTopicError is topicError for the topic of a source: one that is missing is its owner's to make.
+func sourceTopicError(src *spec.Source, err error) error {
+	named := topicError(err)
+	var e *control.Error
+	if errors.As(named, &e) && e.Code == control.CodeTopicUnknown {
+		topic := src.Kafka.Topic
+		e.Message = fmt.Sprintf("the topic %s of source %s does not exist", topic, src.Name)
+		e.Hint = fmt.Sprintf("make it (pondage topic create %s --partitions 4, or kafka-topics.sh --create --topic %s --partitions 4), or send the first records: "+
+			"pondage ingest %s FILE makes it, too; then repeat this", topic, topic, src.Name)
 	}
-	k, err := o.Hub.Kafka(src.Kafka.Connection)
-	if err != nil {
-		return nil, err
-	}
-	return k.Client, nil
+	return named
 }
 
 // topicError gives an error of Kafka control's form.
@@ -162,7 +168,7 @@ func topicError(err error) error {
 	switch {
 	case known.Code == kafka.CodeTopicUnknown:
 		out.Code, out.Message = control.CodeTopicUnknown, fmt.Sprintf("the topic %s does not exist", known.Topic)
-		out.Hint = "create it, or send records to POST /v1/ingest/{source}, which does; then repeat this request"
+		out.Hint = "make it, then repeat this request"
 	case known.Transient():
 		out.Code = control.CodeKafkaUnreachable
 		out.Hint = "check the brokers' addresses and that they run (pondage doctor); then repeat this request"

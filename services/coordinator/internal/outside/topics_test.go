@@ -2,7 +2,9 @@ package outside_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pondage/pondage/internal/connect"
@@ -20,6 +22,20 @@ func broker(t *testing.T) []string {
 	}
 	t.Cleanup(func() { _ = b.Stop() })
 	return b.Addrs()
+}
+
+// TestAMissingTopicIsSaidWithWaysToMakeIt: ready to be copied, with the names that the user gave.
+func TestAMissingTopicIsSaidWithWaysToMakeIt(t *testing.T) {
+	t.Parallel()
+	hub := connect.New(connect.Config{Kafka: kafka.Config{Brokers: broker(t)}})
+	t.Cleanup(hub.Close)
+	source := json.RawMessage(`{"name":"src","format":"json","table":"k","event_time":"ts","kafka":{"topic":"gone"}}`)
+	_, err := outside.Offsets{Hub: hub}.Resolve(t.Context(), control.TopicRef{Topic: "gone", Source: source}, control.Position{Kind: control.PositionEarliest}, nil)
+	var named *control.Error
+	if !errors.As(err, &named) || named.Code != control.CodeTopicUnknown || !strings.Contains(named.Message, "gone") ||
+		!strings.Contains(named.Hint, "pondage topic create gone") || !strings.Contains(named.Hint, "pondage ingest src ") {
+		t.Errorf("%+v", named)
+	}
 }
 
 // TestOutputTopicIsMadeWhereTheOutputIs: an output may name brokers of its own; everything else is the cluster's.
