@@ -80,10 +80,7 @@ func (h *handler) drop(ctx context.Context, r control.Request, st language.State
 
 func (h *handler) show(ctx context.Context, kind language.Kind) (table, error) {
 	if kind == language.KindSource {
-		all, err := everything(ctx, h.App.ListSources)
-		return newTable([]string{"name", "created_at"}, all, func(s control.Source) []*string {
-			return []*string{cell(s.Name), cell(s.Created.UTC().Format(time.RFC3339))}
-		}), err
+		return h.showSources(ctx)
 	}
 	all, err := everything(ctx, h.App.ListStreams)
 	return newTable([]string{"name", "source", "state", "stage", "watermark", "lag", "accepted", "late"}, all, h.streamRow), err

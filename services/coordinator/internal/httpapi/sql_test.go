@@ -46,8 +46,20 @@ func TestStatementsDoWhatTheOperationsDo(t *testing.T) {
 	if r := execute(t, s, "SHOW STREAMS"); len(r.Rows) != 2 || *r.Rows[0][0] != "flights_1h" || *r.Rows[0][5] != "9007199254740993" {
 		t.Errorf("show follows the cursor: %d rows, %+v", len(r.Rows), r.Columns)
 	}
-	if r := execute(t, s, "SHOW SOURCES"); *r.Rows[0][0] != "flights" {
-		t.Errorf("show sources: %+v", r)
+	r := execute(t, s, "SHOW SOURCES")
+	shown := map[string]string{}
+	for i, name := range r.Columns {
+		shown[name] = *r.Rows[0][i]
+	}
+	for name, want := range map[string]string{
+		"name": "flights", "topic": "flights", "format": "json", "table": "origin", "streams": "flights_1h, flights_1h", "accepted": "15", "dead_lettered": "1",
+	} {
+		if shown[name] != want {
+			t.Errorf("show sources: %s is %q, want %q", name, shown[name], want)
+		}
+	}
+	if !strings.Contains(shown["columns"], "delay int64") {
+		t.Errorf("show sources: columns are %q", shown["columns"])
 	}
 	if r := execute(t, s, "DESCRIBE flights_1h"); r.Object != "stream" || len(r.Rows) != 3 || *r.Rows[2][1] != "int64" {
 		t.Errorf("describe stream: %+v", r)

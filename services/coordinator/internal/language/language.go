@@ -81,6 +81,25 @@ func (l Language) SourceColumns(source []byte) ([]Column, error) {
 	return out, nil
 }
 
+// SourceHead is what people look for first in a source.
+type SourceHead struct {
+	Topic, Format, Table, EventTime string
+	Columns                         []string // declared, "name type"
+}
+
+// SourceHead reads it from a canonical document.
+func (l Language) SourceHead(source []byte) (SourceHead, error) {
+	src, err := spec.ParseSource(source)
+	if err != nil {
+		return SourceHead{}, err
+	}
+	head := SourceHead{Topic: src.Kafka.Topic, Format: string(src.Format), Table: string(src.Table), EventTime: string(src.EventTime.Path)}
+	for _, c := range src.Columns {
+		head.Columns = append(head.Columns, c.Name+" "+c.Type.String())
+	}
+	return head, nil
+}
+
 // Columns are the result's columns in order.
 func (s Stream) Columns() []Column {
 	out := make([]Column, len(s.plan.Result.Columns))
