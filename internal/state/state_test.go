@@ -1,7 +1,9 @@
 package state
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -344,12 +346,44 @@ func TestAChainOfAManifestGoesOn(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzRestore(f *testing.F) {
 	k := newTask(f, common...)
 	k.feed(1000, upTo(20)...)
 	f.Add(written(f, k.state.FreezeAll()))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		_ = newTask(t, common...).restore(0, file) // an error or not, but no panic
+	})
+}
+
+// FuzzRestoreFrames gives the frames of a file the right CRCs: what is in them is wrong.
+func FuzzRestoreFrames(f *testing.F) {
+	k := newTask(f, common...)
+	k.feed(1000, upTo(20)...)
+	in := &reader{r: bufio.NewReader(bytes.NewReader(written(f, k.state.FreezeAll())))}
+	h, err := in.header()
+	if err != nil {
+		f.Fatal(err)
+	}
+	head, err := json.Marshal(h)
+	if err != nil {
+		f.Fatal(err)
+	}
+	batch, err := in.frame()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(head, batch)
+	f.Fuzz(func(t *testing.T, head, batch []byte) {
+		var file bytes.Buffer
+		out := frames{w: bufio.NewWriter(&file)}
+		out.printf(magic, version)
+		for _, payload := range [][]byte{head, batch, nil} {
+			out.frame(payload)
+		}
+		if err := out.w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		_ = newTask(t, common...).restore(0, file.Bytes())
 	})
 }
 

@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -152,4 +153,41 @@ func sumOf(t testing.TB, b *block.Batch, c StateConfig) *block.Column {
 		t.Fatal("no sum")
 	}
 	return b.Cols[len(c.Keys)+windowColumns+i]
+}
+
+// TestNoPartialIsBelieved: batches that are well formed and claim anything end in an error or in some state, but not in a
+// panic; files and blocks may be of a broken or foreign sender.
+func TestNoPartialIsBelieved(t *testing.T) {
+	t.Parallel()
+	for name, spec := range testSpecs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				s := newTestState(t, spec, EmitOnClose, 0)
+				s.Track()
+				frozen := s.FreezeAll()
+				full := block.NewBatch(append(append(slices.Clone(testKeys), block.Field{Name: ColumnPane, Type: block.Timestamp}, block.Field{Name: ColumnFrom, Type: block.Timestamp}), frozen.layout.PartialFields()...), 0)
+				for range rapid.IntRange(1, 3).Draw(t, "rows") {
+					for _, c := range full.Cols {
+						switch c.Type.Kind {
+						case block.KindString:
+							c.AppendString(rapid.SampledFrom([]string{"", "a", "1", "-1 0 0", "zz"}).Draw(t, "text"))
+						case block.KindFloat64:
+							c.AppendFloat(rapid.Float64().Draw(t, "float"))
+						default:
+							c.AppendInt(rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{0, 10, 20, 86_400_000, math.MinInt64, math.MaxInt64})).Draw(t, "int"))
+						}
+					}
+				}
+				r := s.Restore(0)
+				r.NextFile()
+				if r.Take(full) == nil {
+					r.End()
+					s.Advance(50, func(*Emission) {})
+					s.FreezeTouched()
+				}
+				_ = newTestState(t, spec, EmitOnChange, 0).Merge(full)
+			})
+		})
+	}
 }
