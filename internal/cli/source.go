@@ -43,14 +43,14 @@ func (a *app) sourceTable(items client.Items) error {
 	if err != nil {
 		return err
 	}
-	g := render.Grid{Columns: []string{"name", "topic", "table", "columns", "updated"}}
+	g := render.Grid{Columns: []string{"name", "topic", "format", "table", "columns", "updated"}}
 	for _, s := range sources {
 		src, err := spec.ParseSource(s.Spec)
 		if err != nil { // made by a newer version
-			g.Add(s.Name, "", "", "", moment(&s.UpdatedAt))
+			g.Add(s.Name, "", "", "", "", moment(&s.UpdatedAt))
 			continue
 		}
-		g.Add(s.Name, topicOf(src), string(src.Table), fmt.Sprint(len(src.Columns)), moment(&s.UpdatedAt))
+		g.Add(s.Name, topicOf(src), string(src.Format), string(src.Table), fmt.Sprint(len(src.Columns)), moment(&s.UpdatedAt))
 	}
 	return a.grid(g)
 }
