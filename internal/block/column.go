@@ -249,6 +249,17 @@ func (b *Batch) Rows() int {
 	return b.Cols[0].Len()
 }
 
+// Slice returns a copy of the rows [from, to), 0 ≤ from ≤ to ≤ Rows(): it shares nothing with the batch.
+func (b *Batch) Slice(from, to int) *Batch {
+	out := NewBatch(b.Schema, to-from)
+	for c, col := range b.Cols {
+		for i := from; i < to; i++ {
+			out.Cols[c].AppendFrom(col, i)
+		}
+	}
+	return out
+}
+
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
 	for _, c := range b.Cols {

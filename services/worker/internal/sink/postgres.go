@@ -88,7 +88,7 @@ func (o *postgres) sift(ctx context.Context, batches []*block.Batch) error {
 }
 
 func (o *postgres) siftRows(ctx context.Context, b *block.Batch, from, to int) error {
-	part := slice(b, from, to)
+	part := b.Slice(from, to)
 	err := o.writer.Upsert(ctx, o.db, o.fence, 0, []*block.Batch{part})
 	switch {
 	case err == nil || !dataError(err):
@@ -101,17 +101,6 @@ func (o *postgres) siftRows(ctx context.Context, b *block.Batch, from, to int) e
 		return err
 	}
 	return o.siftRows(ctx, b, middle, to)
-}
-
-// slice copies the rows [from, to) of a batch.
-func slice(b *block.Batch, from, to int) *block.Batch {
-	out := block.NewBatch(b.Schema, to-from)
-	for c, col := range b.Cols {
-		for i := from; i < to; i++ {
-			out.Cols[c].AppendFrom(col, i)
-		}
-	}
-	return out
 }
 
 // dataError tells whether Postgres refused a value, not the statement or the session: SQLSTATE class 22 (data exception:

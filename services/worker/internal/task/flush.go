@@ -55,10 +55,10 @@ func (s *Source) hand(ctx context.Context, p *polled, to ident.VGroup, rows *blo
 // tooLarge halves a piece that does not fit into a request, and sets aside the row that does not fit alone.
 func (s *Source) tooLarge(ctx context.Context, p *polled, to ident.VGroup, rows *block.Batch) error {
 	if n := rows.Rows(); n > 1 {
-		if err := s.hand(ctx, p, to, piece(rows, 0, n/2)); err != nil {
+		if err := s.hand(ctx, p, to, rows.Slice(0, n/2)); err != nil {
 			return err
 		}
-		return s.hand(ctx, p, to, piece(rows, n/2, n))
+		return s.hand(ctx, p, to, rows.Slice(n/2, n))
 	}
 	row := rowjson.NewEncoder(rows.Schema).AppendRow(nil, rows.Cols, 0)
 	reason := fmt.Sprintf("a request of the stream's edge may have %d bytes", s.edge.maxBatch)

@@ -15,20 +15,9 @@ func split(b *block.Batch, give func(*block.Batch) error) error {
 	}
 	per := max(1, rows*pieceBytes/size)
 	for from := 0; from < rows; from += per {
-		if err := split(piece(b, from, min(from+per, rows)), give); err != nil { // fewer rows each time: it ends
+		if err := split(b.Slice(from, min(from+per, rows)), give); err != nil { // fewer rows each time: it ends
 			return err
 		}
 	}
 	return nil
-}
-
-// piece copies the rows [from, to) of a batch.
-func piece(b *block.Batch, from, to int) *block.Batch {
-	out := block.NewBatch(b.Schema, to-from)
-	for c, col := range b.Cols {
-		for i := from; i < to; i++ {
-			out.Cols[c].AppendFrom(col, i)
-		}
-	}
-	return out
 }
