@@ -131,7 +131,7 @@ func (s *Service) grow(ctx context.Context, tx store.Tx, row store.Stream, found
 	if row, err = tx.UpdateStream(ctx, row); err != nil {
 		return err
 	}
-	return tx.InsertEvent(ctx, streamEvent(row, store.Info, CodePartitionsAdded, "reads %d partitions from here on", len(row.Partitions)))
+	return tx.InsertEvent(ctx, streamEvent(row, store.Info, CodePartitionsAdded, "reads %s from here on", counted(len(row.Partitions), "partition")))
 }
 
 // tasks are the different tasks of a stream that reads the row's partitions.

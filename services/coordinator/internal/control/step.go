@@ -78,7 +78,7 @@ func placing(placed []placement.Placed, begun time.Time) func(context.Context, s
 		if err := tx.ReplaceTasks(ctx, r.ID, r.Stage, tasks); err != nil {
 			return err
 		}
-		return tx.InsertEvent(ctx, streamEvent(r, store.Info, "stage_begun", "stage %d: %d tasks are placed", r.Stage, len(tasks)))
+		return tx.InsertEvent(ctx, streamEvent(r, store.Info, "stage_begun", "stage %d: %s placed", r.Stage, counted(len(tasks), "task")))
 	}
 }
 

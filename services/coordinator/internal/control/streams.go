@@ -149,7 +149,7 @@ func (s *Service) insert(ctx context.Context, tx store.Tx, draft store.Stream, s
 	if err != nil {
 		return Stream{}, err
 	}
-	if err := tx.InsertEvent(ctx, streamEvent(row, store.Info, "stream_created", "reads %d partitions", len(row.Partitions))); err != nil {
+	if err := tx.InsertEvent(ctx, streamEvent(row, store.Info, "stream_created", "reads %s", counted(len(row.Partitions), "partition"))); err != nil {
 		return Stream{}, err
 	}
 	return view(row), nil

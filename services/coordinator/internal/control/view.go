@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -111,3 +112,11 @@ type Token struct {
 
 // Event is something that happened.
 type Event = store.Event
+
+// counted is a number of things in a message: "1 partition", "2 partitions". The word is singular and takes an s.
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
