@@ -6,7 +6,7 @@ import "slices"
 // merge anyway, so that tracking costs no access to memory. No cell comes to 2⁶³ rows.
 const touchedBit = 1 << 63
 
-// Track begins to list the cells that MergePartials changes, for Touched.
+// Track begins to list the cells that MergePartials changes, for TakeTouched.
 func (c *Cells) Track() { c.tracking = touchedBit }
 
 // Touch lists cells as touched.
@@ -19,32 +19,48 @@ func (c *Cells) Touch(cells []uint32) {
 	}
 }
 
-// Touched returns the cells that have changed since they were last taken so, each once, and takes them from the list.
-// The result is valid until the next merge.
-func (c *Cells) Touched() []uint32 {
-	left := c.touched[:0]
+// TakeTouched returns copies of the cells that have changed since they were last taken, and their numbers here; there they are
+// numbered from 0 in this order. It shares nothing with this store.
+func (c *Cells) TakeTouched() (copies *Cells, taken []uint32) {
+	copies, taken = c.empty(len(c.touched)), make([]uint32, 0, len(c.touched))
 	for _, cell := range c.touched {
-		if w := &c.words[int(cell)*c.stride+rowsOffset]; *w&touchedBit != 0 {
-			*w &^= touchedBit
-			left = append(left, cell)
+		// Freed ones are not touched any more; one that is listed twice is taken once.
+		if c.words[int(cell)*c.stride+rowsOffset]&touchedBit != 0 {
+			c.take(copies, cell)
+			taken = append(taken, cell)
 		}
 	}
-	c.touched = left[:0]
-	return left
+	return c.taken(copies, taken), taken
 }
 
-// Copy returns a store with copies of the cells, numbered from 0 in their order. It shares nothing with this one.
-func (c *Cells) Copy(cells []uint32) *Cells {
-	out := NewCells(c.layout)
-	out.words = make([]uint64, 0, len(cells)*c.stride)
+// Take is TakeTouched for the cells, whether they have changed or not. No other one counts as changed afterwards.
+func (c *Cells) Take(cells []uint32) (copies *Cells) {
+	copies = c.empty(len(cells))
 	for _, cell := range cells {
-		base := int(cell) * c.stride
-		out.words = append(out.words, c.words[base:base+c.stride]...)
-		out.words[len(out.words)-c.stride+rowsOffset] &^= touchedBit
+		c.take(copies, cell)
 	}
-	out.live = len(cells)
+	return c.taken(copies, cells)
+}
+
+func (c *Cells) empty(cells int) *Cells {
+	out := NewCells(c.layout)
+	out.words = make([]uint64, 0, cells*c.stride)
+	return out
+}
+
+// take copies the words of a cell: one look at its memory.
+func (c *Cells) take(to *Cells, cell uint32) {
+	words := c.words[int(cell)*c.stride:][:c.stride]
+	words[rowsOffset] &^= touchedBit
+	to.words = append(to.words, words...)
+}
+
+// taken gives the copies what their words refer to.
+func (c *Cells) taken(copies *Cells, cells []uint32) *Cells {
+	c.touched = c.touched[:0]
+	copies.live = len(cells)
 	if !c.layout.pooled {
-		return out
+		return copies
 	}
 	all := make([]uint32, len(cells))
 	for i := range all {
@@ -52,10 +68,10 @@ func (c *Cells) Copy(cells []uint32) *Cells {
 	}
 	for _, a := range c.layout.accs {
 		if a.pooled() {
-			a.adopt(out, c, all)
+			a.adopt(copies, c, all)
 		}
 	}
-	return out
+	return copies
 }
 
 func (c *Cells) adoptTexts(from *Cells, offset int, cells []uint32) {

@@ -38,19 +38,18 @@ type frozenRow struct {
 
 // FreezeAll freezes the whole state; it begins a new chain of files.
 func (s *State) FreezeAll() *Frozen {
-	s.cells.Touched() // all of them are in it
 	var cells []uint32
 	s.eachCell(func(cell uint32) {
 		if s.cells.Count(cell) > 0 {
 			cells = append(cells, cell)
 		}
 	})
-	return s.freeze(cells)
+	return s.freeze(s.cells.Take(cells), cells)
 }
 
 // FreezeTouched freezes what has changed since the last freeze. To be called after Changed, when nothing waits to be
 // emitted.
-func (s *State) FreezeTouched() *Frozen { return s.freeze(slices.Clone(s.cells.Touched())) }
+func (s *State) FreezeTouched() *Frozen { return s.freeze(s.cells.TakeTouched()) }
 
 // GiveBack says that what was frozen has not become durable: its cells count as changed again.
 func (s *State) GiveBack(f *Frozen) {
@@ -58,9 +57,9 @@ func (s *State) GiveBack(f *Frozen) {
 	s.cells.Touch(slices.DeleteFunc(f.taken, func(cell uint32) bool { return int(cell) >= len(s.heads) || s.cells.Count(cell) == 0 }))
 }
 
-func (s *State) freeze(cells []uint32) *Frozen {
+func (s *State) freeze(copies *agg.Cells, cells []uint32) *Frozen {
 	f := &Frozen{
-		Partial: s.partial, keys: s.cfg.Keys, text: s.groups.text, layout: s.layout, cells: s.cells.Copy(cells),
+		Partial: s.partial, keys: s.cfg.Keys, text: s.groups.text, layout: s.layout, cells: copies,
 		rows: make([]frozenRow, len(cells)), arena: s.groups.arena[:len(s.groups.arena):len(s.groups.arena)], taken: cells,
 	}
 	if len(s.panes.list) == 0 || s.panes.list[0].start > s.partial.Through {
