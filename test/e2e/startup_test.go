@@ -55,7 +55,7 @@ func TestAProcessThatCannotStartSaysWhy(t *testing.T) {
 		"nothing at the broker's address":   {[]string{"dev", "--http-listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--kafka", "127.0.0.1:1"}, 1, []string{"127.0.0.1:1", "refused", "kafka.brokers"}},
 		"no such database, apart":           {[]string{"coordinator", "--http-listen", "127.0.0.1:0", "--security-cluster-secret", known, "--postgres-url", withDatabase(t, stack.dsn, "no_such_database")}, 1, []string{"no_such_database", "3D000"}},
 		"no such role, in one":              {[]string{"dev", "--http-listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--postgres", withUser(t, stack.dsn, "no_such_role")}, 1, []string{"no_such_role", "SQLSTATE 28", "user"}},
-		"an address outside alone":          {[]string{"coordinator", "--http-listen", "0.0.0.0:0", "--postgres-url", noDatabase}, 2, []string{"cluster_secret"}},
+		"an address outside alone":          {[]string{"coordinator", "--http-listen", "0.0.0.0:0", "--postgres-url", noDatabase}, 2, []string{"cluster-secret"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
