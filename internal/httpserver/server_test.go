@@ -275,12 +275,12 @@ func TestT54_ARefusalReachesAClientThatStillSends(t *testing.T) {
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	const size = 32 << 20
-	for name, body := range map[string]io.Reader{
-		"of known length": bytes.NewReader(make([]byte, size)),
-		"chunked":         io.LimitReader(zeros{}, size),
+	for name, body := range map[string]func() io.Reader{ // one for each request: its client may still send it when the answer is there
+		"of known length": func() io.Reader { return bytes.NewReader(make([]byte, size)) },
+		"chunked":         func() io.Reader { return io.LimitReader(zeros{}, size) },
 	} {
 		for _, path := range []string{"/v1/things/a", "/v1/nothing"} {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+path, body)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL+path, body())
 			if err != nil {
 				t.Fatal(err)
 			}
