@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -88,34 +89,42 @@ func (s *Service) stepLease(ev lease.Event) []lease.Effect {
 	return s.machine.Step(ev)
 }
 
-// attempt runs one statement of the lease and returns what came of it; nil when it failed.
+// attempt runs one statement of the lease and returns what came of it; nil when it failed, which is repeated every second.
 func (s *Service) attempt(ctx context.Context, effect lease.Effect) lease.Event {
+	ev, err := s.ask(ctx, effect)
+	now := s.Clock.Mono()
+	if err != nil {
+		if ctx.Err() == nil && s.mute.failed(now) {
+			s.Log.Warn("the lease cannot be read, renewed or taken; it is tried until it can", "error", err)
+		}
+		return nil
+	}
+	if after, ended := s.mute.over(now); ended {
+		s.Log.Info("the lease is reached again", "after", after.Round(time.Second))
+	}
+	return ev
+}
+
+// ask runs one statement of the lease.
+func (s *Service) ask(ctx context.Context, effect lease.Effect) (lease.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaseAttempt)
 	defer cancel()
 	begun := s.Clock.Mono()
-	var err error
 	switch e := effect.(type) {
 	case lease.Look:
-		var seen lease.Seen
-		if seen, err = s.Leases.Lease(ctx); err == nil {
-			return lease.Read{At: s.Clock.Mono(), Seen: seen}
-		}
+		seen, err := s.Leases.Lease(ctx)
+		return lease.Read{At: s.Clock.Mono(), Seen: seen}, err
 	case lease.TakeOver:
-		var term ident.Term
-		if term, err = s.takeOver(ctx, e.From); err == nil {
-			return lease.Taken{Begun: begun, Term: term}
-		}
+		term, err := s.takeOver(ctx, e.From)
+		return lease.Taken{Begun: begun, Term: term}, err
 	case lease.Renew:
-		err = s.Leases.RenewLease(ctx, e.Term)
-		switch {
-		case err == nil:
-			return lease.Renewed{Begun: begun, Term: e.Term}
-		case errors.Is(err, store.ErrStaleTerm):
-			return lease.Lost{}
+		err := s.Leases.RenewLease(ctx, e.Term)
+		if errors.Is(err, store.ErrStaleTerm) {
+			return lease.Lost{}, nil
 		}
+		return lease.Renewed{Begun: begun, Term: e.Term}, err
 	}
-	s.Log.Warn("lease", "error", err)
-	return nil
+	return nil, fmt.Errorf("lease: unknown effect %T", effect)
 }
 
 // takeOver raises the term. When a session of the old holder is in the way (it sleeps with a lock), its sessions are

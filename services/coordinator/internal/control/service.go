@@ -82,6 +82,8 @@ type Service struct {
 	leading sync.Mutex // guards machine and seen
 	machine lease.Machine
 	seen    lease.Seen // the newest that a standby read
+
+	mute complaint // the metastore does not answer about the lease
 }
 
 var _ API = (*Service)(nil)
