@@ -17,4 +17,4 @@ import "embed"
 var Files embed.FS
 
 // Latest is the version of the newest migration, and so the schema level that this binary knows.
-const Latest = 1
+const Latest = 2

@@ -12,5 +12,12 @@
 //   - An Update that returned an error changed nothing, unless the error is ErrUnclear: then nobody knows.
 //   - Every committed Update wakes all Watch channels; wake-ups may be lost or doubled, so watchers poll as well.
 //
-// Start reading at Store.
+// The transitions of checkpoints (cuts.go) are functions over Tx, the same for every implementation. All of them are run
+// with the stream's row locked, and the tables' constraints refuse what they must never write. The interleaving that the
+// lock stands against: the last part of checkpoint 7 is reported while a node's death is noticed. CompleteCheckpoint and
+// RaiseStage take the same row; if the first is first, 7 is complete and the new stage restores it; if the second is
+// first, 7 has failed, the stage is another, and CompleteCheckpoint finds its attempt void. There is no third way, in
+// which sinks commit 7 and tasks restore 6.
+//
+// Start reading at Store, then cuts.go.
 package store

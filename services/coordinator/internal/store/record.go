@@ -80,8 +80,10 @@ type Stream struct {
 	StageBegun *time.Time
 	// Ready: every task of the stage has reported ready once; its deploy is complete.
 	Ready bool
-	// Restarts counts resets that the stream itself caused, since a user started it or a stage ran well for long.
+	// Restarts counts resets that the stream itself caused, since a user started it, a checkpoint was complete or a stage
+	// ran well for long.
 	Restarts int
+	Cuts            // its checkpoints
 	Cause    *Cause // why it failed, or why it was last reset
 	// Progress is the last of a stage that has ended; nil before. The form is package control's.
 	Progress json.RawMessage

@@ -64,6 +64,19 @@ type Reader interface {
 	StreamTasks(ctx context.Context, id ident.StreamID) ([]Task, error)     // of the placed stage, by task
 	StreamsOfSource(ctx context.Context, id ident.SourceID) ([]string, error)
 
+	Checkpoint(ctx context.Context, stream ident.StreamID, id ident.CheckpointID) (Checkpoint, error)
+	Checkpoints(ctx context.Context, f CheckpointFilter) ([]NamedCheckpoint, error)
+	// OpenCheckpoints are those that wait or run, of one stream or (0) of all, by stream and id.
+	OpenCheckpoints(ctx context.Context, stream ident.StreamID) ([]Checkpoint, error)
+	// CompleteCheckpoints names all complete ones, by stream and id: what their files are kept for.
+	CompleteCheckpoints(ctx context.Context) ([]CheckpointRef, error)
+	// EndedCheckpoints are the complete and the failed ones of a stream, by id.
+	EndedCheckpoints(ctx context.Context, stream ident.StreamID) ([]EndedCheckpoint, error)
+	// CheckpointTasks are the parts of a complete one, by task; none when it is gone.
+	CheckpointTasks(ctx context.Context, stream ident.StreamID, id ident.CheckpointID) ([]CheckpointTask, error)
+	Savepoint(ctx context.Context, stream ident.StreamID, name string) (Savepoint, error)
+	Savepoints(ctx context.Context, stream ident.StreamID, after string, limit int) ([]Savepoint, error) // by name, names > after
+
 	Nodes(ctx context.Context) ([]Node, error)     // by id
 	VGroups(ctx context.Context) ([]VGroup, error) // by index
 
@@ -93,10 +106,24 @@ type Tx interface {
 	LockStreamNamed(ctx context.Context, name string) (Stream, error)
 	InsertStream(ctx context.Context, s Stream) (Stream, error) // gives id, version 1 and times; claims its targets
 	UpdateStream(ctx context.Context, s Stream) (Stream, error) // raises version; specs and targets never change
-	DeleteStream(ctx context.Context, id ident.StreamID) error  // with its tasks and targets
+	DeleteStream(ctx context.Context, id ident.StreamID) error  // with its tasks, targets, checkpoints and savepoints
 
 	// ReplaceTasks writes the placement of a stage in place of the one before.
 	ReplaceTasks(ctx context.Context, id ident.StreamID, stage ident.Stage, tasks []Task) error
+
+	// UpdateCuts writes Cuts and Restarts alone, and leaves the version: no user's change is refused for a checkpoint.
+	UpdateCuts(ctx context.Context, s Stream) error
+
+	InsertCheckpoint(ctx context.Context, c Checkpoint) (Checkpoint, error) // gives Seq and Asked; ErrExists
+	// UpdateCheckpoint writes one that waits or runs; ErrNotFound for one that has ended.
+	UpdateCheckpoint(ctx context.Context, c Checkpoint) (Checkpoint, error)
+	// AbandonCheckpoints marks the complete ones above the id as abandoned, and takes the mark from that one.
+	AbandonCheckpoints(ctx context.Context, stream ident.StreamID, above ident.CheckpointID) error
+	// DeleteCheckpoints removes rows with their parts; none that a savepoint or the stream names.
+	DeleteCheckpoints(ctx context.Context, stream ident.StreamID, ids []ident.CheckpointID) error
+	InsertCheckpointTasks(ctx context.Context, stream ident.StreamID, id ident.CheckpointID, parts []CheckpointTask) error
+	InsertSavepoint(ctx context.Context, stream ident.StreamID, name string, id ident.CheckpointID) error // ErrExists by name
+	DeleteSavepoint(ctx context.Context, stream ident.StreamID, name string) error
 
 	LockNode(ctx context.Context, id ident.NodeID) (Node, error)
 	PutNode(ctx context.Context, n Node) error

@@ -35,6 +35,8 @@ func New() *Store {
 		seen: lease.Seen{Beat: lease.Released}, sources: map[string]store.Source{}, streams: map[ident.StreamID]store.Stream{},
 		tasks: map[ident.StreamID][]store.Task{}, nodes: map[ident.NodeID]store.Node{},
 		answers: map[store.AnswerKey]answer{}, tokens: map[string]store.Token{},
+		checkpoints: map[store.CheckpointRef]store.Checkpoint{}, parts: map[store.CheckpointRef][]store.CheckpointTask{},
+		savepoints: map[savepointKey]savepoint{},
 	})
 	return s
 }
@@ -52,6 +54,10 @@ type state struct {
 	events  []store.Event // oldest first
 	answers map[store.AnswerKey]answer
 	tokens  map[string]store.Token
+
+	checkpoints map[store.CheckpointRef]store.Checkpoint
+	parts       map[store.CheckpointRef][]store.CheckpointTask
+	savepoints  map[savepointKey]savepoint
 }
 
 type answer struct {
@@ -63,6 +69,7 @@ func (s *state) clone() *state {
 	c := *s
 	c.sources, c.streams, c.tasks = maps.Clone(s.sources), maps.Clone(s.streams), maps.Clone(s.tasks)
 	c.nodes, c.answers, c.tokens = maps.Clone(s.nodes), maps.Clone(s.answers), maps.Clone(s.tokens)
+	c.checkpoints, c.parts, c.savepoints = maps.Clone(s.checkpoints), maps.Clone(s.parts), maps.Clone(s.savepoints)
 	c.vgroups, c.events = slices.Clone(s.vgroups), slices.Clip(s.events)
 	return &c
 }

@@ -70,7 +70,7 @@ func (t *tx) InsertStream(_ context.Context, s store.Stream) (store.Stream, erro
 	if err := check(s); err != nil {
 		return s, err
 	}
-	s.ID, s.Version, s.Created = ident.StreamID(t.nextID()), 1, time.Now()
+	s.ID, s.Version, s.Created, s.Cuts = ident.StreamID(t.nextID()), 1, time.Now(), store.Cuts{Next: 1}
 	s.Updated = s.Created
 	s.Targets = slices.Clone(s.Targets)
 	slices.SortFunc(s.Targets, func(a, b store.Target) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
@@ -92,6 +92,9 @@ func (t *tx) UpdateStream(_ context.Context, s store.Stream) (store.Stream, erro
 	if !ok {
 		return s, notFound("stream", s.Name)
 	}
+	if err := t.checkCuts(s); err != nil {
+		return s, err
+	}
 	if err := check(s); err != nil {
 		return s, err
 	}
@@ -108,6 +111,7 @@ func (t *tx) DeleteStream(_ context.Context, id ident.StreamID) error {
 	}
 	delete(t.state.streams, id)
 	delete(t.state.tasks, id)
+	t.forgetCheckpoints(id)
 	t.wrote = true
 	return nil
 }

@@ -17,9 +17,11 @@ func streamOf(r query.Stream) (store.Stream, error) {
 		SourceSpec: r.SourceSpec, Spec: r.Spec, State: store.StreamState(r.State), Wanted: store.Wanted(r.Wanted),
 		Generation: ident.Generation(r.Generation), Stage: ident.Stage(r.Stage), StageDue: r.StageDue, StageBegun: r.StageBegun,
 		Ready: r.Ready, Restarts: int(r.Restarts), Progress: r.Progress, Created: r.Created, Updated: r.Updated,
-	}
-	if r.CauseCode != nil && r.CauseMessage != nil {
-		s.Cause = &store.Cause{Code: *r.CauseCode, Message: *r.CauseMessage}
+		Cause: causeOf(r.CauseCode, r.CauseMessage),
+		Cuts: store.Cuts{
+			Next: ident.CheckpointID(r.NextCheckpoint), Complete: columnCheckpoint(r.CompleteCheckpoint), Settled: ident.CheckpointID(r.SettledCheckpoint),
+			Start: columnCheckpoint(r.StartCheckpoint), Failed: int(r.FailedCheckpoints),
+		},
 	}
 	if err := json.Unmarshal(r.Partitions, &s.Partitions); err != nil {
 		return s, fmt.Errorf("stream %s: column partitions: %w", r.Name, err)
@@ -146,8 +148,17 @@ func (t *tx) UpdateStream(ctx context.Context, s store.Stream) (store.Stream, er
 		ID: int64(s.ID), State: string(s.State), Wanted: string(s.Wanted), Generation: int64(s.Generation),
 		Stage: int64(s.Stage), StageDue: s.StageDue, StageBegun: s.StageBegun, Ready: s.Ready, Restarts: int32(s.Restarts),
 		CauseCode: code, CauseMessage: message, Progress: s.Progress, Partitions: partitions,
+		NextCheckpoint: int64(s.Next), CompleteCheckpoint: checkpointColumn(s.Complete), SettledCheckpoint: int64(s.Settled),
+		StartCheckpoint: checkpointColumn(s.Start), FailedCheckpoints: int32(s.Failed),
 	})
 	return t.one(ctx, op, r, err)
+}
+
+func causeOf(code, message *string) *store.Cause {
+	if code == nil || message == nil {
+		return nil
+	}
+	return &store.Cause{Code: *code, Message: *message}
 }
 
 func causeColumns(c *store.Cause) (code, message *string) {

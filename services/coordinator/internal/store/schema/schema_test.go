@@ -171,6 +171,37 @@ func TestT55_KilledAtEveryStatement(t *testing.T) {
 	}
 }
 
+// TestAStreamOfTheFirstSchemaGoesOn: what was written before checkpoints has none, and its next one is the first.
+func TestAStreamOfTheFirstSchemaGoesOn(t *testing.T) {
+	t.Parallel()
+	dsn := testpg.DSN(t)
+	first := func(m *migrate.Migrate) error { return m.Migrate(1) }
+	if err := run(t.Context(), dsn, migrations.Files, first); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	const old = `
+WITH s AS (INSERT INTO pondage.sources (name, spec) VALUES ('flights', '{}') RETURNING id)
+INSERT INTO pondage.streams (name, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts)
+SELECT 'hourly', id, '{}', '{}', '[]', 'running', 'running', 1, 3, false, now(), true, 0 FROM s`
+	if _, err := conn.Exec(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if err := Up(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	var got [5]int64
+	err = conn.QueryRow(t.Context(), `SELECT stage, next_checkpoint, settled_checkpoint, failed_checkpoints, coalesce(complete_checkpoint, start_checkpoint, 0)
+FROM pondage.streams`).Scan(&got[0], &got[1], &got[2], &got[3], &got[4])
+	if want := [5]int64{3, 1, 0, 0, 0}; err != nil || got != want {
+		t.Fatalf("got %v, %v, want %v", got, err, want)
+	}
+}
+
 func TestT56_ThreeStartAtOnce(t *testing.T) {
 	t.Parallel()
 	const replicas, rounds = 3, 5

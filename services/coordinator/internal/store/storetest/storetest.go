@@ -41,6 +41,16 @@ func Exercise(t *testing.T, open func(t *testing.T) Metastore) {
 		"watchers are woken":            watch,
 		"T57 renew and release named":   leaseNamesItsTerm,
 		"take-over only of what it saw": takeOver,
+		"a checkpoint's life":           checkpointLife,
+		"T39 verdicts are given once":   verdicts,
+		"a checkpoint asked for":        asked,
+		"T42 a reset and a verdict":     reset,
+		"a reset and a verdict at once": raced,
+		"lists of checkpoints":          checkpointLists,
+		"retention":                     retention,
+		"going back":                    goingBack,
+		"savepoints":                    savepoints,
+		"constraints of checkpoints":    checkpointConstraints,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +184,7 @@ func insert(t *testing.T, m Metastore, name string) store.Stream {
 func streams(t *testing.T, m Metastore) {
 	made := insert(t, m, "hourly")
 	want := sample("hourly", made.Source)
-	want.ID, want.Version, want.Created, want.Updated = made.ID, 1, label, label
+	want.ID, want.Version, want.Created, want.Updated, want.Cuts = made.ID, 1, label, label, store.Cuts{Next: 1}
 	equal(t, made, want)
 	insert(t, m, "daily")
 

@@ -22,9 +22,17 @@ RETURNING *;
 -- name: UpdateStream :one
 UPDATE pondage.streams
 SET version = version + 1, state = $2, wanted = $3, generation = $4, stage = $5, stage_due = $6, stage_begun = $7,
-    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13, updated = now()
+    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13,
+    next_checkpoint = $14, complete_checkpoint = $15, settled_checkpoint = $16, start_checkpoint = $17,
+    failed_checkpoints = $18, updated = now()
 WHERE id = $1
 RETURNING *;
+
+-- name: UpdateCuts :execrows
+UPDATE pondage.streams
+SET next_checkpoint = $2, complete_checkpoint = $3, settled_checkpoint = $4, start_checkpoint = $5,
+    failed_checkpoints = $6, restarts = $7
+WHERE id = $1;
 
 -- name: DeleteStream :execrows
 DELETE FROM pondage.streams WHERE id = $1;

@@ -15,6 +15,43 @@ type APIToken struct {
 	Created time.Time
 }
 
+type Checkpoint struct {
+	Seq              int64
+	StreamID         int64
+	ID               int64
+	Tx               int64
+	Kind             string
+	State            string
+	Stage            int64
+	DeadlineMs       int64
+	Asked            time.Time
+	Begun            *time.Time
+	Ended            *time.Time
+	CauseCode        *string
+	CauseMessage     *string
+	BytesFull        int64
+	BytesIncremental int64
+	AlignMs          int64
+	SyncMs           int64
+	AsyncMs          int64
+	Abandoned        bool
+}
+
+type CheckpointTask struct {
+	StreamID         int64
+	Checkpoint       int64
+	Level            string
+	Vgroup           int32
+	Node             string
+	Manifest         []byte
+	BytesFull        int64
+	BytesIncremental int64
+	AlignMs          int64
+	SyncMs           int64
+	AsyncMs          int64
+	Sinks            []byte
+}
+
 type Cluster struct {
 	One     bool
 	ID      string
@@ -61,6 +98,13 @@ type Node struct {
 	Registered time.Time
 }
 
+type Savepoint struct {
+	StreamID   int64
+	Name       string
+	Checkpoint int64
+	Created    time.Time
+}
+
 type SchemaInfo struct {
 	One       bool
 	Version   int64
@@ -77,26 +121,31 @@ type Source struct {
 }
 
 type Stream struct {
-	ID           int64
-	Name         string
-	Version      int64
-	SourceID     int64
-	SourceSpec   []byte
-	Spec         []byte
-	Partitions   []byte
-	State        string
-	Wanted       string
-	Generation   int64
-	Stage        int64
-	StageDue     bool
-	StageBegun   *time.Time
-	Ready        bool
-	Restarts     int32
-	CauseCode    *string
-	CauseMessage *string
-	Progress     []byte
-	Created      time.Time
-	Updated      time.Time
+	ID                 int64
+	Name               string
+	Version            int64
+	SourceID           int64
+	SourceSpec         []byte
+	Spec               []byte
+	Partitions         []byte
+	State              string
+	Wanted             string
+	Generation         int64
+	Stage              int64
+	StageDue           bool
+	StageBegun         *time.Time
+	Ready              bool
+	Restarts           int32
+	CauseCode          *string
+	CauseMessage       *string
+	Progress           []byte
+	Created            time.Time
+	Updated            time.Time
+	NextCheckpoint     int64
+	CompleteCheckpoint *int64
+	SettledCheckpoint  int64
+	StartCheckpoint    *int64
+	FailedCheckpoints  int32
 }
 
 type Target struct {

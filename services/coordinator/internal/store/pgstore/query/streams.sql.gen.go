@@ -35,7 +35,7 @@ const insertStream = `-- name: InsertStream :one
 INSERT INTO pondage.streams (name, source_id, source_spec, spec, partitions, state, wanted, generation, stage,
                              stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-RETURNING id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated
+RETURNING id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints
 `
 
 type InsertStreamParams struct {
@@ -98,6 +98,11 @@ func (q *Queries) InsertStream(ctx context.Context, arg InsertStreamParams) (Str
 		&i.Progress,
 		&i.Created,
 		&i.Updated,
+		&i.NextCheckpoint,
+		&i.CompleteCheckpoint,
+		&i.SettledCheckpoint,
+		&i.StartCheckpoint,
+		&i.FailedCheckpoints,
 	)
 	return i, err
 }
@@ -145,7 +150,7 @@ func (q *Queries) InsertTasks(ctx context.Context, arg InsertTasksParams) error 
 }
 
 const lockStream = `-- name: LockStream :one
-SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated FROM pondage.streams WHERE id = $1 FOR UPDATE
+SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints FROM pondage.streams WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockStream(ctx context.Context, id int64) (Stream, error) {
@@ -172,12 +177,17 @@ func (q *Queries) LockStream(ctx context.Context, id int64) (Stream, error) {
 		&i.Progress,
 		&i.Created,
 		&i.Updated,
+		&i.NextCheckpoint,
+		&i.CompleteCheckpoint,
+		&i.SettledCheckpoint,
+		&i.StartCheckpoint,
+		&i.FailedCheckpoints,
 	)
 	return i, err
 }
 
 const lockStreamByName = `-- name: LockStreamByName :one
-SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated FROM pondage.streams WHERE name = $1 FOR UPDATE
+SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints FROM pondage.streams WHERE name = $1 FOR UPDATE
 `
 
 func (q *Queries) LockStreamByName(ctx context.Context, name string) (Stream, error) {
@@ -204,12 +214,17 @@ func (q *Queries) LockStreamByName(ctx context.Context, name string) (Stream, er
 		&i.Progress,
 		&i.Created,
 		&i.Updated,
+		&i.NextCheckpoint,
+		&i.CompleteCheckpoint,
+		&i.SettledCheckpoint,
+		&i.StartCheckpoint,
+		&i.FailedCheckpoints,
 	)
 	return i, err
 }
 
 const streamByName = `-- name: StreamByName :one
-SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated FROM pondage.streams WHERE name = $1
+SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints FROM pondage.streams WHERE name = $1
 `
 
 func (q *Queries) StreamByName(ctx context.Context, name string) (Stream, error) {
@@ -236,6 +251,11 @@ func (q *Queries) StreamByName(ctx context.Context, name string) (Stream, error)
 		&i.Progress,
 		&i.Created,
 		&i.Updated,
+		&i.NextCheckpoint,
+		&i.CompleteCheckpoint,
+		&i.SettledCheckpoint,
+		&i.StartCheckpoint,
+		&i.FailedCheckpoints,
 	)
 	return i, err
 }
@@ -265,7 +285,7 @@ func (q *Queries) StreamNamesOfSource(ctx context.Context, sourceID int64) ([]st
 }
 
 const streams = `-- name: Streams :many
-SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated FROM pondage.streams WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints FROM pondage.streams WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 type StreamsParams struct {
@@ -303,6 +323,11 @@ func (q *Queries) Streams(ctx context.Context, arg StreamsParams) ([]Stream, err
 			&i.Progress,
 			&i.Created,
 			&i.Updated,
+			&i.NextCheckpoint,
+			&i.CompleteCheckpoint,
+			&i.SettledCheckpoint,
+			&i.StartCheckpoint,
+			&i.FailedCheckpoints,
 		); err != nil {
 			return nil, err
 		}
@@ -369,28 +394,68 @@ func (q *Queries) Tasks(ctx context.Context, streamID int64) ([]Task, error) {
 	return items, nil
 }
 
+const updateCuts = `-- name: UpdateCuts :execrows
+UPDATE pondage.streams
+SET next_checkpoint = $2, complete_checkpoint = $3, settled_checkpoint = $4, start_checkpoint = $5,
+    failed_checkpoints = $6, restarts = $7
+WHERE id = $1
+`
+
+type UpdateCutsParams struct {
+	ID                 int64
+	NextCheckpoint     int64
+	CompleteCheckpoint *int64
+	SettledCheckpoint  int64
+	StartCheckpoint    *int64
+	FailedCheckpoints  int32
+	Restarts           int32
+}
+
+func (q *Queries) UpdateCuts(ctx context.Context, arg UpdateCutsParams) (int64, error) {
+	result, err := q.db.Exec(ctx, updateCuts,
+		arg.ID,
+		arg.NextCheckpoint,
+		arg.CompleteCheckpoint,
+		arg.SettledCheckpoint,
+		arg.StartCheckpoint,
+		arg.FailedCheckpoints,
+		arg.Restarts,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const updateStream = `-- name: UpdateStream :one
 UPDATE pondage.streams
 SET version = version + 1, state = $2, wanted = $3, generation = $4, stage = $5, stage_due = $6, stage_begun = $7,
-    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13, updated = now()
+    ready = $8, restarts = $9, cause_code = $10, cause_message = $11, progress = $12, partitions = $13,
+    next_checkpoint = $14, complete_checkpoint = $15, settled_checkpoint = $16, start_checkpoint = $17,
+    failed_checkpoints = $18, updated = now()
 WHERE id = $1
-RETURNING id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated
+RETURNING id, name, version, source_id, source_spec, spec, partitions, state, wanted, generation, stage, stage_due, stage_begun, ready, restarts, cause_code, cause_message, progress, created, updated, next_checkpoint, complete_checkpoint, settled_checkpoint, start_checkpoint, failed_checkpoints
 `
 
 type UpdateStreamParams struct {
-	ID           int64
-	State        string
-	Wanted       string
-	Generation   int64
-	Stage        int64
-	StageDue     bool
-	StageBegun   *time.Time
-	Ready        bool
-	Restarts     int32
-	CauseCode    *string
-	CauseMessage *string
-	Progress     []byte
-	Partitions   []byte
+	ID                 int64
+	State              string
+	Wanted             string
+	Generation         int64
+	Stage              int64
+	StageDue           bool
+	StageBegun         *time.Time
+	Ready              bool
+	Restarts           int32
+	CauseCode          *string
+	CauseMessage       *string
+	Progress           []byte
+	Partitions         []byte
+	NextCheckpoint     int64
+	CompleteCheckpoint *int64
+	SettledCheckpoint  int64
+	StartCheckpoint    *int64
+	FailedCheckpoints  int32
 }
 
 func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) (Stream, error) {
@@ -408,6 +473,11 @@ func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) (Str
 		arg.CauseMessage,
 		arg.Progress,
 		arg.Partitions,
+		arg.NextCheckpoint,
+		arg.CompleteCheckpoint,
+		arg.SettledCheckpoint,
+		arg.StartCheckpoint,
+		arg.FailedCheckpoints,
 	)
 	var i Stream
 	err := row.Scan(
@@ -431,6 +501,11 @@ func (q *Queries) UpdateStream(ctx context.Context, arg UpdateStreamParams) (Str
 		&i.Progress,
 		&i.Created,
 		&i.Updated,
+		&i.NextCheckpoint,
+		&i.CompleteCheckpoint,
+		&i.SettledCheckpoint,
+		&i.StartCheckpoint,
+		&i.FailedCheckpoints,
 	)
 	return i, err
 }
