@@ -91,6 +91,12 @@ func (c *Cells) MemBytes() int {
 	return n
 }
 
+// UsedBytes is about the memory of the cells in use, without their texts.
+func (c *Cells) UsedBytes() int {
+	const wordBytes = 8
+	return c.live * c.stride * wordBytes
+}
+
 // Count returns the rows of a cell.
 func (c *Cells) Count(cell uint32) int64 {
 	return int64(c.words[int(cell)*c.stride+rowsOffset] &^ touchedBit)

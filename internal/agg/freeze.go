@@ -9,6 +9,18 @@ const touchedBit = 1 << 63
 // Track begins to list the cells that MergePartials changes, for TakeTouched.
 func (c *Cells) Track() { c.tracking = touchedBit }
 
+// Untracked merges partials without listing the cells as changed.
+func (c *Cells) Untracked(merge func() error) error {
+	defer func(was uint64) { c.tracking = was }(c.tracking)
+	c.tracking = 0
+	return merge()
+}
+
+// IsTouched tells whether the cell is listed.
+func (c *Cells) IsTouched(cell uint32) bool {
+	return c.words[int(cell)*c.stride+rowsOffset]&touchedBit != 0
+}
+
 // Touch lists cells as touched.
 func (c *Cells) Touch(cells []uint32) {
 	for _, cell := range cells {
@@ -30,7 +42,8 @@ func (c *Cells) TakeTouched() (copies *Cells, taken []uint32) {
 			taken = append(taken, cell)
 		}
 	}
-	return c.taken(copies, taken), taken
+	c.touched = c.touched[:0]
+	return c.filled(copies, taken), taken
 }
 
 // Take is TakeTouched for the cells, whether they have changed or not. No other one counts as changed afterwards.
@@ -39,7 +52,18 @@ func (c *Cells) Take(cells []uint32) (copies *Cells) {
 	for _, cell := range cells {
 		c.take(copies, cell)
 	}
-	return c.taken(copies, cells)
+	c.touched = c.touched[:0]
+	return c.filled(copies, cells)
+}
+
+// Copy returns copies of the cells, as Take does, and leaves what is listed as it is.
+func (c *Cells) Copy(cells []uint32) (copies *Cells) {
+	copies = c.empty(len(cells))
+	for _, cell := range cells {
+		copies.words = append(copies.words, c.words[int(cell)*c.stride:][:c.stride]...)
+		copies.words[len(copies.words)-c.stride+rowsOffset] &^= touchedBit
+	}
+	return c.filled(copies, cells)
 }
 
 func (c *Cells) empty(cells int) *Cells {
@@ -55,9 +79,8 @@ func (c *Cells) take(to *Cells, cell uint32) {
 	to.words = append(to.words, words...)
 }
 
-// taken gives the copies what their words refer to.
-func (c *Cells) taken(copies *Cells, cells []uint32) *Cells {
-	c.touched = c.touched[:0]
+// filled gives the copies what their words refer to.
+func (c *Cells) filled(copies *Cells, cells []uint32) *Cells {
 	copies.live = len(cells)
 	if !c.layout.pooled {
 		return copies

@@ -53,6 +53,7 @@ var packages = map[string]Layer{
 	"internal/storage":                              Seam,
 	"internal/storage/vfs":                          Seam,
 	"internal/storage/dirstore":                     Adapter,
+	"internal/state/overflow":                       Adapter,
 	"internal/storage/faultfs":                      TestOnly,
 	"internal/storage/storagetest":                  TestOnly,
 	"services/coordinator/internal/store":           Seam,

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/pondage/pondage/internal/block"
@@ -38,13 +39,13 @@ func (a *aggregate) Take(rows *block.Batch) error { return a.state.Merge(rows) }
 func (a *aggregate) Advance(w ident.EventMs, out Results) error {
 	var err error
 	a.state.Advance(w, func(e *window.Emission) { err = a.give(e, out, err) })
-	return err
+	return errors.Join(err, a.state.Relieve())
 }
 
 func (a *aggregate) Settle(out Results) error {
 	var err error
 	a.state.Changed(func(e *window.Emission) { err = a.give(e, out, err) })
-	return err
+	return errors.Join(err, a.state.Relieve())
 }
 
 func (a *aggregate) Open(limit int) ([]window.Open, int) {
@@ -52,6 +53,8 @@ func (a *aggregate) Open(limit int) ([]window.Open, int) {
 }
 
 func (a *aggregate) State() window.Checkpointed { return a.state }
+
+func (a *aggregate) Bound(memory int, open func() (window.Spill, error)) { a.state.Bound(memory, open) }
 
 // give turns emitted windows into result rows. The state is not stopped by an error: its task ends with it.
 func (a *aggregate) give(e *window.Emission, out Results, failed error) error {

@@ -22,6 +22,9 @@ type Receiving interface {
 	Open(limit int) (first []window.Open, cells int)
 	// State is what checkpoints keep of it; nil: it has none.
 	State() window.Checkpointed
+	// Bound bounds the memory of its state, in bytes, before the first Take or restore. What is more goes where open says,
+	// which is called when it is needed first.
+	Bound(memory int, open func() (window.Spill, error))
 }
 
 // Results takes what a task has made. Its errors end the task.
@@ -67,3 +70,5 @@ func (p *pass) Settle(out Results) error {
 func (p *pass) Open(int) ([]window.Open, int) { return nil, 0 }
 
 func (p *pass) State() window.Checkpointed { return nil }
+
+func (p *pass) Bound(int, func() (window.Spill, error)) {}

@@ -70,14 +70,22 @@ func (s *State) OpenWindows(limit int) []Open {
 	return open
 }
 
-// describe counts the rows and groups of a window.
+// describe counts the rows and groups of a window; about, where something is spilled.
 func (s *State) describe(start ident.EventMs) Open {
 	o := Open{Start: start, End: s.windows.End(start)}
 	if s.partial.has(start) {
 		o.Partial, o.PartialSince = true, s.partial.Since
 	}
 	groups := make(map[uint32]struct{})
+	spilled := 0
 	for _, p := range s.panes.between(start, o.End) {
+		if p.spilled != nil {
+			cells := 0
+			for _, b := range p.spilled.buckets {
+				o.Rows, cells = o.Rows+b.rows, cells+b.cells
+			}
+			spilled = max(spilled, cells)
+		}
 		for _, first := range p.cells {
 			for cell, ok := first, true; ok; {
 				if rows := s.cells.Count(cell); rows > 0 && s.heads[cell].from <= o.End {
@@ -89,6 +97,6 @@ func (s *State) describe(start ident.EventMs) Open {
 			}
 		}
 	}
-	o.Groups = len(groups)
+	o.Groups = max(len(groups), spilled)
 	return o
 }

@@ -27,7 +27,7 @@
 //
 // Batches with the group keys, _wstart, _wend, _wrows and one column per aggregate (see Schema). A window without rows
 // is not emitted. Order: window end, then start, then the order in which groups entered; it is a function of what was
-// merged and when, never of a map or a clock.
+// merged and when, never of a map or a clock. Of a window that was spilled, the order of groups is any.
 //
 // # Checkpoints
 //
@@ -35,6 +35,17 @@
 // that is only appended to or replaced. Any goroutine then turns what is frozen into batches of partials (Frozen). What is not
 // durable in the end is given back, and is in the next freeze. A new State takes such batches, the newest first (Restoring),
 // and goes on: front, back and indexes are derived, so nothing else is kept.
+//
+// # More than memory holds
+//
+// A State that is bounded (Bound) puts the cells of cold panes into a Spill, as batches of partials: panes that are closed and
+// kept for late rows, then those that close last. Its groups go as well. A pane that is spilled goes on taking partials, in
+// new cells: merging is associative, so what is spilled and what came since add up whenever they are needed, for a window that
+// closes or that a late row changes. Windows that do not overlap are closed one part after the other, by the hash of their
+// groups, and need not fit. Of windows that overlap, the panes of those that close next stay in memory.
+//
+// A freeze takes a snapshot of the Spill, and puts the changed cells together where it writes; epochs, which freezes count, say
+// what has changed. In a restore what was spilled first, of the newest file, wins over what comes later.
 //
 // A group is identified by its canonical key (key.go): null ≠ "", all NaNs are one, −0 is 0.
 //

@@ -70,6 +70,9 @@ func (e *emitter) addSum(emit func(*Emission), start, end ident.EventMs, group u
 	s := e.s
 	sum := e.ownCell()
 	for _, p := range s.panes.between(start, end) {
+		if !s.need(p, group) {
+			return
+		}
 		cell, ok := p.find(s.heads, group)
 		for ok {
 			if s.heads[cell].from <= end {

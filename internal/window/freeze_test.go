@@ -45,10 +45,16 @@ func write(t rapid.TB, f *Frozen) (out file) {
 func restored(t rapid.TB, c StateConfig, w ident.EventMs, chain []file) *State {
 	c.Seed++ // another process: another order of its hash tables
 	s := NewState(c)
+	readBack(t, s, w, chain)
+	return s
+}
+
+// readBack restores a new state.
+func readBack(t rapid.TB, s *State, w ident.EventMs, chain []file) {
 	r := s.Restore(w)
-	for i := len(chain) - 1; i >= 0; i-- {
+	for _, f := range slices.Backward(chain) {
 		r.NextFile()
-		for _, b := range chain[i] {
+		for _, b := range f {
 			if err := r.Take(b); err != nil {
 				t.Fatalf("restore: %v", err)
 			}
@@ -56,7 +62,6 @@ func restored(t rapid.TB, c StateConfig, w ident.EventMs, chain []file) *State {
 	}
 	r.End()
 	s.Track()
-	return s
 }
 
 // TestARestoredStateGoesOn: frozen in files at any moment, some of them lost, and restored from them at any moment, a state

@@ -23,6 +23,9 @@ type Operator interface {
 	OpenWindows(limit int) []Open
 	// Stats returns the current sizes.
 	Stats() Stats
+	// Bound bounds the memory that is used, and Relieve brings it back below that (State.Bound).
+	Bound(limit int, open func() (Spill, error))
+	Relieve() error
 	Checkpointed
 }
 

@@ -14,9 +14,10 @@ type pane struct {
 	// The first and last window that hold the pane, and their ends.
 	firstStart, lastStart ident.EventMs
 	firstEnd, lastEnd     ident.EventMs
-	cells                 []uint32 // one per group, in the order in which the groups entered the pane
-	slots                 []uint32 // hash table over cells by group; a slot is 1 + the cell
-	restricted            int      // cells chained behind the ones in cells, that count only from a window on
+	cells                 []uint32     // one per group, in the order in which the groups entered the pane
+	slots                 []uint32     // hash table over cells by group; a slot is 1 + the cell
+	restricted            int          // cells chained behind the ones in cells, that count only from a window on
+	spilled               *spilledPane // nil: memory has all of it
 }
 
 // cellHead says what a cell of State is for.

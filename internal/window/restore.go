@@ -33,12 +33,14 @@ type Restoring struct {
 	trash   uint32   // takes what a newer file has
 	fresh   []uint32 // groups that the present batch has brought
 	foreign *Foreign // of the present file; nil: it is of this query
+	// onlyKnown leaves out what is for cells that are not there.
+	onlyKnown bool
 }
 
 // Restore begins to bring the state back, which is new, at the watermark that it had. Windows that were emitted before are
 // not emitted again.
 func (s *State) Restore(watermark ident.EventMs) *Restoring {
-	s.watermark, s.partial.Through = watermark, noPane
+	s.watermark, s.partial.Through, s.over.restoring = watermark, noPane, true
 	return &Restoring{s: s, trash: s.newCell(cellHead{})}
 }
 
@@ -64,7 +66,7 @@ func (r *Restoring) Partial(p Partial) {
 	has.Through = max(has.Through, p.Through)
 }
 
-// Take takes a batch of a file. What is purged by the watermark is left out. Errors: ErrPartial, wrapped.
+// Take takes a batch of a file. What is purged by the watermark is left out. Errors: ErrPartial, wrapped; those of a Spill.
 func (r *Restoring) Take(b *block.Batch) error {
 	s := r.s
 	p, err := r.bind(b)
@@ -86,6 +88,9 @@ func (r *Restoring) Take(b *block.Batch) error {
 		if s.groups.list[group].state.cells == 0 {
 			s.groups.remove(group) // all that it had is purged
 		}
+	}
+	if s.over.restoring {
+		return s.Relieve()
 	}
 	return nil
 }
@@ -123,6 +128,9 @@ func (r *Restoring) cellFor(group uint32, start, from ident.EventMs) (uint32, er
 		return 0, err
 	}
 	cell, found := p.find(s.heads, group)
+	if r.onlyKnown && !s.knows(cell, found, from) {
+		return r.trash, nil
+	}
 	if !found {
 		cell = s.newCell(cellHead{pane: start, from: fromAll, group: group})
 		p.add(s.heads, cell)
@@ -141,9 +149,28 @@ func (r *Restoring) cellFor(group uint32, start, from ident.EventMs) (uint32, er
 	return cell, nil
 }
 
+// knows tells whether there is a cell with rows for the lowest window end, in the chain of first.
+func (s *State) knows(first uint32, found bool, from ident.EventMs) bool {
+	for cell, ok := first, found; ok; {
+		if h := &s.heads[cell]; h.from == from {
+			return s.cells.Count(cell) > 0
+		}
+		next := s.heads[cell].next
+		cell, ok = next-1, next != 0
+	}
+	return false
+}
+
 // End makes the state ready for what comes.
 func (r *Restoring) End() {
 	s := r.s
+	// What memory has of a spilled pane came after it, so that it would not win over it: it goes there as well.
+	for _, p := range s.panes.list {
+		if p.spilled != nil {
+			s.over.fail(s.evict(p))
+		}
+	}
+	s.over.restoring = false
 	s.cells.Free([]uint32{r.trash})
 	s.openFrom(s.watermark)
 	slices.Sort(s.partial.Aggs)

@@ -51,7 +51,9 @@ func (d *slider) close(w ident.EventMs, emit func(*Emission)) {
 			break
 		}
 		d.moveTo(start)
-		d.absorb(end)
+		if d.absorb(end); s.over.err != nil {
+			break
+		}
 		d.emit(start, end, emit)
 		next := s.windows.Next(start)
 		d.moveTo(next)
@@ -168,6 +170,9 @@ func (d *slider) push(p *pane) {
 func (d *slider) absorb(end ident.EventMs) {
 	s := d.s
 	for _, p := range s.panes.between(d.hi, end) {
+		if !s.needAll(p) {
+			return
+		}
 		d.dst, d.src = d.dst[:0], d.src[:0]
 		for _, cell := range p.cells {
 			group := s.heads[cell].group

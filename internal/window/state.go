@@ -78,6 +78,7 @@ type State struct {
 	slider    slider
 	out       emitter
 	partial   Partial
+	over      overflow
 
 	// quietFrom is the start of the first pane none of whose windows is closed.
 	quietFrom ident.EventMs
@@ -108,6 +109,7 @@ func NewState(c StateConfig) *State {
 	layout := agg.NewLayout(c.Aggs, c.Args)
 	s := &State{cfg: c, windows: c.Windows, layout: layout, cells: agg.NewCells(layout), watermark: ident.WatermarkNone, quietFrom: maxTime}
 	s.groups = newGroups(c.Keys, c.Seed, stateGroup{pane: noPane, slide: slideGroup{slowThrough: noPane}})
+	s.over = overflow{epoch: 1, dirty: 1, inFlight: 1}
 	s.slider = newSlider(s)
 	s.out.init(s)
 	return s
@@ -156,8 +158,12 @@ func (s *State) openFrom(w ident.EventMs) {
 // closeDirect emits the windows that are their own pane and end in (watermark, w].
 func (s *State) closeDirect(w ident.EventMs, emit func(*Emission)) {
 	for _, p := range s.panes.list[s.firstOpen():] {
-		if p.lastEnd > w {
+		if p.lastEnd > w || s.over.err != nil {
 			return
+		}
+		if p.spilled != nil {
+			s.over.fail(s.closeSpilled(p, w, emit))
+			continue
 		}
 		for _, cell := range p.cells {
 			s.out.add(emit, p.start, p.lastEnd, s.heads[cell].group, cell)
@@ -183,12 +189,21 @@ func (s *State) purge() {
 }
 
 // purgeable tells whether a window that ends at end cannot change any more.
-func (s *State) purgeable(end ident.EventMs) bool {
-	return end <= s.watermark && s.cfg.Keep != KeepForever && s.watermark-s.cfg.Keep >= end
+func (s *State) purgeable(end ident.EventMs) bool { return s.goneAt(s.watermark, end) }
+
+// goneAt is purgeable at a watermark.
+func (s *State) goneAt(w, end ident.EventMs) bool {
+	return end <= w && s.cfg.Keep != KeepForever && w-s.cfg.Keep >= end
 }
 
-// drop frees the cells of a pane.
+// drop frees the cells of a pane, and what is spilled of it.
 func (s *State) drop(p *pane) {
+	s.forget(p)
+	s.release(p)
+}
+
+// release frees the cells of a pane, and the groups that have no other.
+func (s *State) release(p *pane) {
 	s.cells.Free(p.cells)
 	for _, cell := range p.cells {
 		group := s.heads[cell].group
@@ -213,6 +228,11 @@ func (s *State) Stats() Stats {
 	st := Stats{Groups: s.groups.live, Panes: len(s.panes.list), MemBytes: s.cells.MemBytes() + s.groups.memBytes() + headBytes*cap(s.heads)}
 	for _, p := range s.panes.list {
 		st.Cells += len(p.cells) + p.restricted
+		if p.spilled != nil {
+			for _, b := range p.spilled.buckets {
+				st.Cells += b.cells
+			}
+		}
 		st.MemBytes += slotBytes * (cap(p.cells) + cap(p.slots))
 	}
 	return st

@@ -1,0 +1,199 @@
+package overflow
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/window"
+)
+
+// Spill implements window.Spill.
+type Spill struct {
+	fs      vfs.FS
+	dir     string
+	db      *pebble.DB
+	encoder *block.Encoder
+	value   []byte
+	number  uint64
+
+	mu        sync.Mutex
+	failed    error // the first failure in the background
+	snapshots map[*snapshot]struct{}
+}
+
+var _ window.Spill = (*Spill)(nil)
+
+const (
+	// memTableBytes bounds what Pebble holds in memory before it writes a file. Up to four wait, so it is a part of what is
+	// held beside the bound of a state.
+	memTableBytes = 4 << 20
+	// cacheBytes of blocks: what is spilled is read once, from its beginning to its end.
+	cacheBytes = 1 << 20
+)
+
+// Open opens a spill in the directory, which is made, and emptied: what is there is of another run.
+func Open(dir string) (*Spill, error) { return openOn(vfs.Default, dir) }
+
+func openOn(fs vfs.FS, dir string) (*Spill, error) {
+	if err := fs.RemoveAll(dir); err != nil {
+		return nil, fmt.Errorf("empty %s: %w", dir, err)
+	}
+	s := &Spill{fs: fs, dir: dir, encoder: block.NewEncoder(block.CompressionLZ4), snapshots: map[*snapshot]struct{}{}}
+	cache := pebble.NewCache(cacheBytes)
+	defer cache.Unref()
+	var err error
+	s.db, err = pebble.Open(dir, &pebble.Options{
+		FS: fs, Cache: cache, MemTableSize: memTableBytes, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
+		Logger: silent{}, EventListener: &pebble.EventListener{BackgroundError: s.fail},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// Close closes the spill and deletes it. No snapshot is being read; those that nobody has read are closed.
+func (s *Spill) Close() error {
+	s.mu.Lock()
+	left := s.snapshots
+	s.snapshots = nil
+	s.mu.Unlock()
+	var errs []error
+	for r := range left {
+		errs = append(errs, r.db.Close())
+	}
+	return errors.Join(append(errs, s.db.Close(), s.fs.RemoveAll(s.dir))...)
+}
+
+func (s *Spill) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = fmt.Errorf("write to %s: %w", s.dir, err)
+	}
+}
+
+func (s *Spill) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+const (
+	bucketBytes = 8 + 1                 // pane and bucket
+	keyBytes    = bucketBytes + 8       // and number
+	markBytes   = 8 + 1                 // epoch and restored
+	signBit     = uint64(1) << (64 - 1) // flipped, times before 1970 come first
+)
+
+// appendBucket appends what the keys of a bucket begin with. Buckets are below 255: one above the last is the end of a range.
+func appendBucket(key []byte, pane ident.EventMs, bucket int) []byte {
+	return append(binary.BigEndian.AppendUint64(key, uint64(pane)^signBit), byte(bucket))
+}
+
+// Put implements window.Spill.
+func (s *Spill) Put(pane ident.EventMs, bucket int, m window.SpillMark, partials *block.Batch) error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	s.number++
+	key := binary.BigEndian.AppendUint64(appendBucket(make([]byte, 0, keyBytes), pane, bucket), s.number)
+	s.value = binary.BigEndian.AppendUint64(s.value[:0], m.Epoch)
+	restored := byte(0)
+	if m.Restored {
+		restored = 1
+	}
+	var err error
+	if s.value, err = s.encoder.Append(append(s.value, restored), partials); err != nil {
+		return fmt.Errorf("put into %s: %w", s.dir, err)
+	}
+	return s.db.Set(key, s.value, pebble.NoSync)
+}
+
+// Drop implements window.Spill.
+func (s *Spill) Drop(pane ident.EventMs, bucket int) error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	return s.db.DeleteRange(appendBucket(nil, pane, bucket), appendBucket(nil, pane, bucket+1), pebble.NoSync)
+}
+
+// Each implements window.SpillReader.
+func (s *Spill) Each(pane ident.EventMs, bucket int, do func(window.SpillMark, *block.Batch) error) error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	return each(s.db, pane, bucket, do)
+}
+
+func each(db pebble.Reader, pane ident.EventMs, bucket int, do func(window.SpillMark, *block.Batch) error) (err error) {
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: appendBucket(nil, pane, bucket), UpperBound: appendBucket(nil, pane, bucket+1)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	decoder, b := block.NewDecoder(), &block.Batch{}
+	for ok := it.First(); ok; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		m := window.SpillMark{Epoch: binary.BigEndian.Uint64(value), Restored: value[markBytes-1] == 1}
+		if err := decoder.Decode(value[markBytes:], b); err != nil {
+			return err
+		}
+		if err := do(m, b); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// snapshot implements window.SpillSnapshot.
+type snapshot struct {
+	of *Spill
+	db *pebble.Snapshot
+}
+
+// Snapshot implements window.Spill.
+func (s *Spill) Snapshot() window.SpillSnapshot {
+	r := &snapshot{of: s, db: s.db.NewSnapshot()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.snapshots[r] = struct{}{}
+	return r
+}
+
+// Each implements window.SpillReader.
+func (r *snapshot) Each(pane ident.EventMs, bucket int, do func(window.SpillMark, *block.Batch) error) error {
+	return each(r.db, pane, bucket, do)
+}
+
+// Close implements window.SpillSnapshot. It may be called again.
+func (r *snapshot) Close() error {
+	r.of.mu.Lock()
+	_, open := r.of.snapshots[r]
+	delete(r.of.snapshots, r)
+	r.of.mu.Unlock()
+	if !open {
+		return nil
+	}
+	return r.db.Close()
+}
+
+// silent is Pebble's logger. What fails in the background comes to BackgroundError; Fatalf is called for broken invariants
+// only.
+type silent struct{}
+
+func (silent) Infof(string, ...any)  {}
+func (silent) Errorf(string, ...any) {}
+
+// Fatalf implements pebble.Logger, which does not expect it to return.
+func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf("overflow: "+format, args...)) }
