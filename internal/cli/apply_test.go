@@ -64,7 +64,7 @@ func TestListGetDelete(t *testing.T) {
 		}
 		golden(t, "output/"+strings.ReplaceAll(line, " ", "_"), got.out)
 	}
-	if got := run(t, t.Context(), "", "stream", "list", "-o", "json", "--api", f.URL); !strings.HasPrefix(got.out, `{"items":[{"counters"`) || strings.Count(got.out, "\n") != 1 {
+	if got := run(t, t.Context(), "", "stream", "list", "-o", "json", "--api", f.URL); !strings.HasPrefix(got.out, `{"items":[{"checkpoints"`) || strings.Count(got.out, "\n") != 1 {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	run(t, t.Context(), "", "stream", "get", "x", "--api", f.URL).complains(t, cli.StatusFailed, "there is no x (stream_unknown)", "List them")

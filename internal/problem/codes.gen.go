@@ -40,6 +40,10 @@ const (
 	CodeBrokerUnreachable Code = "broker_unreachable"
 	// CodeBusy: Another long action on the stream is running.
 	CodeBusy Code = "busy"
+	// CodeCheckpointNotComplete: The checkpoint is not complete, so nothing can go on from it.
+	CodeCheckpointNotComplete Code = "checkpoint_not_complete"
+	// CodeCheckpointUnknown: There is no such checkpoint.
+	CodeCheckpointUnknown Code = "checkpoint_unknown"
 	// CodeCommitOutcomeUnknown: Nobody knows whether a transaction was committed.
 	CodeCommitOutcomeUnknown Code = "commit_outcome_unknown"
 	// CodeConflictingMembers: Two members exclude each other.
@@ -60,6 +64,8 @@ const (
 	CodeDuplicateMember Code = "duplicate_member"
 	// CodeDuplicateName: A name is used twice in one object.
 	CodeDuplicateName Code = "duplicate_name"
+	// CodeDuplicatesPossible: An output cannot take back all that it has shown since the checkpoint.
+	CodeDuplicatesPossible Code = "duplicates_possible"
 	// CodeEdgeGap: Messages of an edge are missing: its topic was truncated, made anew or lost records.
 	CodeEdgeGap Code = "edge_gap"
 	// CodeEmptyRecord: The record has no content.
@@ -194,6 +200,12 @@ const (
 	CodeResultsOff Code = "results_off"
 	// CodeRowTooLarge: A single row is larger than a block may be.
 	CodeRowTooLarge Code = "row_too_large"
+	// CodeSavepointAsked: A savepoint was asked for.
+	CodeSavepointAsked Code = "savepoint_asked"
+	// CodeSavepointExists: The stream has a savepoint of this name.
+	CodeSavepointExists Code = "savepoint_exists"
+	// CodeSavepointUnknown: There is no such savepoint.
+	CodeSavepointUnknown Code = "savepoint_unknown"
 	// CodeSecretInSpec: A secret stands in a spec.
 	CodeSecretInSpec Code = "secret_in_spec"
 	// CodeSinkUnreachable: A sink's database or broker does not answer.
@@ -212,6 +224,8 @@ const (
 	CodeSourceUnknown Code = "source_unknown"
 	// CodeStageBegun: A stage was placed.
 	CodeStageBegun Code = "stage_begun"
+	// CodeStageEnded: A checkpoint failed: the stage that it was taken in has ended.
+	CodeStageEnded Code = "stage_ended"
 	// CodeStageRefused: A receiver or sink belongs to another stage of the stream.
 	CodeStageRefused Code = "stage_refused"
 	// CodeStartFailed: A task could not be started.
@@ -228,6 +242,8 @@ const (
 	CodeStreamReset Code = "stream_reset"
 	// CodeStreamUnknown: There is no such stream.
 	CodeStreamUnknown Code = "stream_unknown"
+	// CodeStreamWentBack: A stream goes on from an older checkpoint.
+	CodeStreamWentBack Code = "stream_went_back"
 	// CodeStreamsWaiting: Streams wait for something outside.
 	CodeStreamsWaiting Code = "streams_waiting"
 	// CodeStringTooLong: A function would make a string that is too long for a block.
@@ -321,6 +337,8 @@ var catalogue = map[Code]Entry{
 	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting. If it lasts, look at its disk and its log."},
 	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
 	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
+	CodeCheckpointNotComplete:      {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The checkpoint is not complete, so nothing can go on from it", Remedy: "Choose a complete one, or wait until it is."},
+	CodeCheckpointUnknown:          {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such checkpoint", Remedy: "List them: GET /v1/streams/{name}/checkpoints. Older ones are dropped; a savepoint keeps one."},
 	CodeCommitOutcomeUnknown:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "Nobody knows whether a transaction was committed", Remedy: "Nothing: the task reads the output's marker, and decides by it."},
 	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
 	CodeCorruptBatch:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
@@ -331,6 +349,7 @@ var catalogue = map[Code]Entry{
 	CodeDuplicateKey:               {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "One key is given twice", Remedy: "In a stream: keep one group key. In a record: the producer writes a member twice."},
 	CodeDuplicateMember:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member is given twice", Remedy: "Keep one."},
 	CodeDuplicateName:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A name is used twice in one object", Remedy: "Rename one."},
+	CodeDuplicatesPossible:         {Kinds: KindRequest, Status: 409, Retryable: false, Title: "An output cannot take back all that it has shown since the checkpoint", Remedy: "Say accept_duplicates to go on from there although some results may be seen twice or be missing, or choose a newer checkpoint."},
 	CodeEdgeGap:                    {Kinds: KindCause, Status: 0, Retryable: false, Title: "Messages of an edge are missing: its topic was truncated, made anew or lost records", Remedy: "Nothing; the stream was reset. If it comes back, look at the brokers and who else writes to the cluster's topics."},
 	CodeEmptyRecord:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no content", Remedy: "Nothing; a tombstone or an empty message has no row."},
 	CodeForbidden:                  {Kinds: KindRequest, Status: 403, Retryable: false, Title: "The token's role does not allow this operation", Remedy: "Use a token with the role in the detail."},
@@ -398,6 +417,9 @@ var catalogue = map[Code]Entry{
 	CodeResetAsked:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
 	CodeResultsOff:                 {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The stream keeps no results that could be read", Remedy: "Give it a Postgres output, or leave results.retain out; live results and the Kafka output are there all the same."},
 	CodeRowTooLarge:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A single row is larger than a block may be", Remedy: "Select less of it."},
+	CodeSavepointAsked:             {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A savepoint was asked for", Remedy: "Nothing; it is good once its checkpoint is complete."},
+	CodeSavepointExists:            {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The stream has a savepoint of this name", Remedy: "Choose another name, or delete it first."},
+	CodeSavepointUnknown:           {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such savepoint", Remedy: "List them: GET /v1/streams/{name}/savepoints."},
 	CodeSecretInSpec:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
 	CodeSinkUnreachable:            {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
 	CodeSourceCorrupt:              {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch of the source fails its checksum or cannot be decoded", Remedy: "Reading it again gives the same bytes: look at the broker's disk, or make the stream again from behind the damage."},
@@ -407,6 +429,7 @@ var catalogue = map[Code]Entry{
 	CodeSourceTopicRecreated:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "The source topic was deleted and made again", Remedy: "Positions of the old topic mean nothing in the new one. Make the stream again, or reset it."},
 	CodeSourceUnknown:              {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such source", Remedy: "List them: GET /v1/sources."},
 	CodeStageBegun:                 {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stage was placed", Remedy: "Nothing."},
+	CodeStageEnded:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: the stage that it was taken in has ended", Remedy: "Nothing, or ask for it again: the stream was stopped, dropped, has failed or was reset."},
 	CodeStageRefused:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A receiver or sink belongs to another stage of the stream", Remedy: "Nothing; the stream was reset."},
 	CodeStartFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task could not be started", Remedy: "The message has the reason."},
 	CodeStartTimeout:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "Tasks were not ready in time", Remedy: "The message names them; look at their nodes."},
@@ -415,6 +438,7 @@ var catalogue = map[Code]Entry{
 	CodeStreamExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A stream of this name exists", Remedy: "Choose another name, or drop it first."},
 	CodeStreamReset:                {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stage is over and another follows", Remedy: "The message has the cause; if it comes back, look there."},
 	CodeStreamUnknown:              {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such stream", Remedy: "List them: GET /v1/streams."},
+	CodeStreamWentBack:             {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream goes on from an older checkpoint", Remedy: "Nothing: a user asked for it."},
 	CodeStreamsWaiting:             {Kinds: KindCause, Status: 0, Retryable: false, Title: "Streams wait for something outside", Remedy: "GET /v1/streams says what each waits for."},
 	CodeStringTooLong:              {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A function would make a string that is too long for a block", Remedy: "Shorten its arguments."},
 	CodeSuperseded:                 {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Another instance of the node has registered", Remedy: "Two processes use one node's name; stop one of them."},

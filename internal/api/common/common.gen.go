@@ -25,6 +25,91 @@ type Check struct {
 	Status string `json:"status"`
 }
 
+// CheckpointReport A task's part of a checkpoint. One about another stage, checkpoint or transaction than runs is answered and changes nothing.
+type CheckpointReport struct {
+	// AlignMs How long inputs were closed.
+	//
+	// Examples: 9223372036854775807
+	AlignMs Int64 `json:"align_ms"`
+
+	// AsyncMs How long the writing took.
+	//
+	// Examples: 9223372036854775807
+	AsyncMs Int64 `json:"async_ms"`
+
+	// BytesFull What a restore reads.
+	//
+	// Examples: 9223372036854775807
+	BytesFull Int64 `json:"bytes_full"`
+
+	// BytesIncremental What was written.
+	//
+	// Examples: 9223372036854775807
+	BytesIncremental Int64 `json:"bytes_incremental"`
+
+	// Cause Why it has failed; null when it is done.
+	Cause *NullableCause `json:"cause"`
+
+	// Checkpoint A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Checkpoint Int64 `json:"checkpoint"`
+
+	// Manifest Of a part that is done: the hash of its manifest; else null.
+	Manifest *string `json:"manifest"`
+
+	// Outcome done or failed.
+	Outcome string       `json:"outcome"`
+	Sinks   []SinkMarker `json:"sinks"`
+
+	// Stage A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Stage Int64 `json:"stage"`
+
+	// StreamID A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	StreamID Int64 `json:"stream_id"`
+
+	// SyncMs How long the task stood still.
+	//
+	// Examples: 9223372036854775807
+	SyncMs Int64 `json:"sync_ms"`
+
+	// Task A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Task TaskName `json:"task"`
+
+	// Tx The transaction of the checkpoint.
+	//
+	// Examples: 9223372036854775807
+	Tx Int64 `json:"tx"`
+}
+
+// CheckpointReports What the tasks of a node say of their parts of checkpoints; each is repeated until its task hears the verdict.
+type CheckpointReports struct {
+	ClusterID string `json:"cluster_id"`
+
+	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
+	//
+	// Examples: 12-0a1b2c3d
+	Instance Instance `json:"instance"`
+
+	// Node Names a node for as long as its data directory lives.
+	Node    NodeID             `json:"node"`
+	Reports []CheckpointReport `json:"reports"`
+}
+
+// CheckpointReportsAnswer defines model for CheckpointReportsAnswer.
+type CheckpointReportsAnswer struct {
+	// Term A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Term Int64 `json:"term"`
+}
+
 // ColumnSpec defines model for ColumnSpec.
 type ColumnSpec struct {
 	Name string `json:"name"`
@@ -307,9 +392,17 @@ type NullableInt64 = scalar.Int64
 // NullableObject An object whose members another document describes, or null.
 type NullableObject = scalar.Raw
 
+// NullableRestore The checkpoint that a stage begins from, or null.
+type NullableRestore = Restore
+
 // Order What is wanted of one stream, in full. It may be repeated: a node ignores one with a lower (term, generation, stage)
 // than it obeyed, and starts a (stage, task) at most once.
 type Order struct {
+	// Complete The newest complete checkpoint; 0 before the first. It only rises within a stage.
+	//
+	// Examples: 9223372036854775807
+	Complete Int64 `json:"complete"`
+
 	// Generation A 64-bit signed integer in decimal.
 	//
 	// Examples: 9223372036854775807
@@ -320,6 +413,17 @@ type Order struct {
 	// Examples: flights_1h
 	Name       Name             `json:"name"`
 	Partitions []OrderPartition `json:"partitions"`
+
+	// Restore What the stage begins from; null: from the start of the stream.
+	Restore *NullableRestore `json:"restore"`
+
+	// Retained Checkpoints whose files are to stay.
+	Retained []Int64 `json:"retained"`
+
+	// Settled The highest checkpoint that is complete or failed; it only rises within a stage.
+	//
+	// Examples: 9223372036854775807
+	Settled Int64 `json:"settled"`
 
 	// Source A source as its user writes it. Unknown members are refused with the nearest known name.
 	Source SourceSpec `json:"source"`
@@ -560,10 +664,49 @@ type ReportedCounters struct {
 	NoWindow Int64 `json:"no_window"`
 }
 
+// Restore A complete checkpoint and the manifests of its parts.
+type Restore struct {
+	// Checkpoint A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Checkpoint Int64 `json:"checkpoint"`
+
+	// Tasks All parts; empty once the checkpoint is dropped, when nobody starts a task of the stage any more.
+	Tasks []RestoredTask `json:"tasks"`
+}
+
+// RestoredTask defines model for RestoredTask.
+type RestoredTask struct {
+	// Manifest A SHA-256 in hexadecimal.
+	Manifest SHA256 `json:"manifest"`
+
+	// Node The node that wrote it.
+	Node NodeID `json:"node"`
+
+	// Task A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Task TaskName `json:"task"`
+}
+
+// SHA256 A SHA-256 in hexadecimal.
+type SHA256 = string
+
 // SelectItem defines model for SelectItem.
 type SelectItem struct {
 	As   string `json:"as,omitempty"`
 	Expr string `json:"expr"`
+}
+
+// SinkMarker The last checkpoint that a sink had seen committed when it did its part.
+type SinkMarker struct {
+	// Kind postgres, kafka, late or dead.
+	Kind string `json:"kind"`
+
+	// Marker A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Marker Int64 `json:"marker"`
 }
 
 // SourceSpec A source as its user writes it. Unknown members are refused with the nearest known name.
@@ -656,7 +799,12 @@ type TaskPair struct {
 type TaskReport struct {
 	// Cause Why something failed, or null.
 	Cause *NullableCause `json:"cause"`
-	Idle  bool           `json:"idle"`
+
+	// Committed The newest complete checkpoint that the task and its sinks have done everything for; 0 for none.
+	//
+	// Examples: 9223372036854775807
+	Committed Int64 `json:"committed"`
+	Idle      bool  `json:"idle"`
 
 	// Note A standing condition that is no failure, such as sink_unreachable; empty when there is none.
 	Note string `json:"note"`

@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
 	externalRef0 "github.com/pondage/pondage/internal/api/common"
+	"github.com/pondage/pondage/internal/api/scalar"
 )
 
 // Defines values for TokenRequestRole.
@@ -39,6 +40,121 @@ func (e TokenRequestRole) Valid() bool {
 	default:
 		return false
 	}
+}
+
+// Checkpoint defines model for Checkpoint.
+type Checkpoint struct {
+	// Abandoned The stream went back to an older one.
+	Abandoned bool `json:"abandoned"`
+
+	// AlignMs How long inputs were closed, in the slowest task.
+	//
+	// Examples: 9223372036854775807
+	AlignMs externalRef0.Int64 `json:"align_ms"`
+	AskedAt time.Time          `json:"asked_at"`
+
+	// AsyncMs How long the writing took, in the slowest task.
+	//
+	// Examples: 9223372036854775807
+	AsyncMs externalRef0.Int64 `json:"async_ms"`
+	BegunAt *time.Time         `json:"begun_at"`
+
+	// BytesFull What a restore reads.
+	//
+	// Examples: 9223372036854775807
+	BytesFull externalRef0.Int64 `json:"bytes_full"`
+
+	// BytesIncremental What was written.
+	//
+	// Examples: 9223372036854775807
+	BytesIncremental externalRef0.Int64 `json:"bytes_incremental"`
+
+	// Checkpoint Its number; they rise within a stream.
+	//
+	// Examples: 9223372036854775807
+	Checkpoint externalRef0.Int64 `json:"checkpoint"`
+
+	// DeadlineMs How long it may take; 0 while it waits.
+	//
+	// Examples: 9223372036854775807
+	DeadlineMs externalRef0.Int64 `json:"deadline_ms"`
+	EndedAt    *time.Time         `json:"ended_at"`
+
+	// Error Why it has failed; null otherwise.
+	Error *externalRef0.NullableCause `json:"error"`
+
+	// Kind interval, manual, savepoint or last.
+	Kind string `json:"kind"`
+
+	// Stage The stage that it was begun in; 0 while it waits.
+	//
+	// Examples: 9223372036854775807
+	Stage externalRef0.Int64 `json:"stage"`
+
+	// State waiting, running, complete or failed.
+	State string `json:"state"`
+
+	// Stream The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Stream externalRef0.Name `json:"stream"`
+
+	// SyncMs How long a task stood still, the slowest one.
+	//
+	// Examples: 9223372036854775807
+	SyncMs externalRef0.Int64 `json:"sync_ms"`
+
+	// Tasks Its parts once it is complete; not in lists.
+	Tasks []CheckpointTask `json:"tasks,omitempty"`
+}
+
+// CheckpointNumber The number of a checkpoint; 0 is before the first.
+type CheckpointNumber = scalar.Int64
+
+// CheckpointPage defines model for CheckpointPage.
+type CheckpointPage struct {
+	Items      []Checkpoint `json:"items"`
+	NextCursor *string      `json:"next_cursor"`
+}
+
+// CheckpointTask defines model for CheckpointTask.
+type CheckpointTask struct {
+	// AlignMs A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	AlignMs externalRef0.Int64 `json:"align_ms"`
+
+	// AsyncMs A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	AsyncMs externalRef0.Int64 `json:"async_ms"`
+
+	// BytesFull A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	BytesFull externalRef0.Int64 `json:"bytes_full"`
+
+	// BytesIncremental A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	BytesIncremental externalRef0.Int64 `json:"bytes_incremental"`
+
+	// Manifest A SHA-256 in hexadecimal.
+	Manifest externalRef0.SHA256 `json:"manifest"`
+
+	// Node That wrote it.
+	Node  externalRef0.NodeID       `json:"node"`
+	Sinks []externalRef0.SinkMarker `json:"sinks"`
+
+	// SyncMs A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	SyncMs externalRef0.Int64 `json:"sync_ms"`
+
+	// Task A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Task externalRef0.TaskName `json:"task"`
 }
 
 // Cluster defines model for Cluster.
@@ -207,6 +323,15 @@ type Principal struct {
 	Role string `json:"role"`
 }
 
+// RecoverRequest defines model for RecoverRequest.
+type RecoverRequest struct {
+	// AcceptDuplicates Go on although some results may be seen twice or be missing.
+	AcceptDuplicates *bool `json:"accept_duplicates,omitempty"`
+
+	// Checkpoint The complete checkpoint to go on from; 0 for the start of the stream.
+	Checkpoint CheckpointNumber `json:"checkpoint"`
+}
+
 // ResultColumn defines model for ResultColumn.
 type ResultColumn struct {
 	Name string `json:"name"`
@@ -237,6 +362,39 @@ type SQLResult struct {
 
 // SQLRow defines model for SQLRow.
 type SQLRow = []*string
+
+// Savepoint defines model for Savepoint.
+type Savepoint struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+	CreatedAt  time.Time  `json:"created_at"`
+
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name externalRef0.Name `json:"name"`
+
+	// State Of its checkpoint: waiting, running, complete or failed; good when complete.
+	State string `json:"state"`
+
+	// Stream The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Stream externalRef0.Name `json:"stream"`
+}
+
+// SavepointPage defines model for SavepointPage.
+type SavepointPage struct {
+	Items      []Savepoint `json:"items"`
+	NextCursor *string     `json:"next_cursor"`
+}
+
+// SavepointRequest defines model for SavepointRequest.
+type SavepointRequest struct {
+	// Name The name of a source or stream.
+	//
+	// Examples: flights_1h
+	Name externalRef0.Name `json:"name"`
+}
 
 // Source defines model for Source.
 type Source struct {
@@ -302,8 +460,22 @@ type SourceValidation struct {
 	Valid bool                        `json:"valid"`
 }
 
+// StartRequest An optional body; none, an empty one and {} are the same.
+type StartRequest struct {
+	// AcceptDuplicates Go on although some results may be seen twice or be missing.
+	AcceptDuplicates *bool `json:"accept_duplicates,omitempty"`
+
+	// FromSavepoint The savepoint to go on from.
+	//
+	// Examples: flights_1h
+	FromSavepoint *externalRef0.Name `json:"from_savepoint,omitempty"`
+}
+
 // Stream defines model for Stream.
 type Stream struct {
+	// Checkpoints Where a stream stands with its checkpoints.
+	Checkpoints StreamCheckpoints `json:"checkpoints"`
+
 	// Counters Where the records went. accepted is the sum of the others.
 	Counters  externalRef0.Counters `json:"counters"`
 	CreatedAt time.Time             `json:"created_at"`
@@ -373,6 +545,21 @@ type Stream struct {
 
 	// Watermark Of the last level; null before there is one and when the input has ended.
 	Watermark *time.Time `json:"watermark"`
+}
+
+// StreamCheckpoints Where a stream stands with its checkpoints.
+type StreamCheckpoints struct {
+	// Complete What it goes on from: the newest complete one; null for its start.
+	Complete *externalRef0.NullableInt64 `json:"complete"`
+
+	// FailedInRow Failures since the newest complete one.
+	FailedInRow int32 `json:"failed_in_row"`
+
+	// Restored What its present stage has gone on from; null for its start.
+	Restored *externalRef0.NullableInt64 `json:"restored"`
+
+	// Settled The newest one that is complete or failed; null before the first.
+	Settled *externalRef0.NullableInt64 `json:"settled"`
 }
 
 // StreamPage defines model for StreamPage.
@@ -518,6 +705,18 @@ type Validation struct {
 // Problem Every error answer (RFC 9457).
 type Problem = externalRef0.Problem
 
+// ListCheckpointsParams defines parameters for ListCheckpoints.
+type ListCheckpointsParams struct {
+	// Stream Only those of this stream.
+	Stream *externalRef0.Name `form:"stream,omitempty" json:"stream,omitempty"`
+
+	// Limit Most items to answer.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before; opaque.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
 	// Stream Only events of this stream.
@@ -603,6 +802,22 @@ type DeleteStreamParams struct {
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListStreamCheckpointsParams defines parameters for ListStreamCheckpoints.
+type ListStreamCheckpointsParams struct {
+	// Limit Most items to answer.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before; opaque.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// TakeCheckpointParams defines parameters for TakeCheckpoint.
+type TakeCheckpointParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ExplainWindowParams defines parameters for ExplainWindow.
 type ExplainWindowParams struct {
 	// Time An event time: which windows hold it, and why are they not out yet?
@@ -623,6 +838,16 @@ type ListLateRecordsParams struct {
 
 // PauseStreamParams defines parameters for PauseStream.
 type PauseStreamParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The change is made only if the resource still has this ETag; else 412 `version_mismatch`.
+	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
+}
+
+// RecoverStreamParams defines parameters for RecoverStream.
+type RecoverStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
 	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -675,6 +900,22 @@ type ResumeStreamParams struct {
 	IfMatch *externalRef0.IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListSavepointsParams defines parameters for ListSavepoints.
+type ListSavepointsParams struct {
+	// Limit Most items to answer.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before; opaque.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CreateSavepointParams defines parameters for CreateSavepoint.
+type CreateSavepointParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // StartStreamParams defines parameters for StartStream.
 type StartStreamParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
@@ -716,6 +957,9 @@ type ValidateSourceParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// PostCheckpointReportsJSONRequestBody defines body for PostCheckpointReports for application/json ContentType.
+type PostCheckpointReportsJSONRequestBody = externalRef0.CheckpointReports
+
 // PostHeartbeatJSONRequestBody defines body for PostHeartbeat for application/json ContentType.
 type PostHeartbeatJSONRequestBody = externalRef0.Heartbeat
 
@@ -734,8 +978,14 @@ type ExecuteSQLJSONRequestBody = SQLRequest
 // CreateStreamJSONRequestBody defines body for CreateStream for application/json ContentType.
 type CreateStreamJSONRequestBody = externalRef0.StreamSpec
 
+// TakeCheckpointJSONRequestBody defines body for TakeCheckpoint for application/json ContentType.
+type TakeCheckpointJSONRequestBody = externalRef0.NoMembers
+
 // PauseStreamJSONRequestBody defines body for PauseStream for application/json ContentType.
 type PauseStreamJSONRequestBody = externalRef0.NoMembers
+
+// RecoverStreamJSONRequestBody defines body for RecoverStream for application/json ContentType.
+type RecoverStreamJSONRequestBody = RecoverRequest
 
 // ResetStreamJSONRequestBody defines body for ResetStream for application/json ContentType.
 type ResetStreamJSONRequestBody = externalRef0.NoMembers
@@ -743,8 +993,11 @@ type ResetStreamJSONRequestBody = externalRef0.NoMembers
 // ResumeStreamJSONRequestBody defines body for ResumeStream for application/json ContentType.
 type ResumeStreamJSONRequestBody = externalRef0.NoMembers
 
+// CreateSavepointJSONRequestBody defines body for CreateSavepoint for application/json ContentType.
+type CreateSavepointJSONRequestBody = SavepointRequest
+
 // StartStreamJSONRequestBody defines body for StartStream for application/json ContentType.
-type StartStreamJSONRequestBody = externalRef0.NoMembers
+type StartStreamJSONRequestBody = StartRequest
 
 // StopStreamJSONRequestBody defines body for StopStream for application/json ContentType.
 type StopStreamJSONRequestBody = externalRef0.NoMembers
@@ -834,6 +1087,25 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// PostCheckpointReportsWithBody Tasks say how their parts of checkpoints ended
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+	PostCheckpointReportsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PostCheckpointReports Tasks say how their parts of checkpoints ended
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+	PostCheckpointReports(ctx context.Context, body PostCheckpointReportsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListCheckpoints Checkpoints of all streams
+	//
+	// Corresponds with GET /v1/checkpoints (the `ListCheckpoints` operationId).
+	ListCheckpoints(ctx context.Context, params *ListCheckpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetCluster The cluster as a whole
 	//
@@ -986,6 +1258,34 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/streams/{name} (the `GetStream` operationId).
 	GetStream(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListStreamCheckpoints Checkpoints of a stream
+	//
+	// Corresponds with GET /v1/streams/{name}/checkpoints (the `ListStreamCheckpoints` operationId).
+	ListStreamCheckpoints(ctx context.Context, name externalRef0.Name, params *ListStreamCheckpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeCheckpointWithBody Take a checkpoint now
+	//
+	// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+	TakeCheckpointWithBody(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeCheckpoint Take a checkpoint now
+	//
+	// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+	TakeCheckpoint(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, body TakeCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCheckpoint Read a checkpoint
+	//
+	// Corresponds with GET /v1/streams/{name}/checkpoints/{checkpoint} (the `GetCheckpoint` operationId).
+	GetCheckpoint(ctx context.Context, name externalRef0.Name, checkpoint externalRef0.Int64, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ExplainWindow Why a window is not out yet
 	//
 	// Corresponds with GET /v1/streams/{name}/explain-window (the `ExplainWindow` operationId).
@@ -1014,6 +1314,26 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/streams/{name}/pause (the `PauseStream` operationId).
 	PauseStream(ctx context.Context, name externalRef0.Name, params *PauseStreamParams, body PauseStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecoverStreamWithBody Begin anew from an older checkpoint
+	//
+	// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+	// cannot take back what it has shown since, unless that is accepted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+	RecoverStreamWithBody(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecoverStream Begin anew from an older checkpoint
+	//
+	// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+	// cannot take back what it has shown since, unless that is accepted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+	RecoverStream(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, body RecoverStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResetStreamWithBody Start a new stage
 	//
@@ -1053,7 +1373,46 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/streams/{name}/resume (the `ResumeStream` operationId).
 	ResumeStream(ctx context.Context, name externalRef0.Name, params *ResumeStreamParams, body ResumeStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSavepoints Savepoints of a stream
+	//
+	// Corresponds with GET /v1/streams/{name}/savepoints (the `ListSavepoints` operationId).
+	ListSavepoints(ctx context.Context, name externalRef0.Name, params *ListSavepointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSavepointWithBody Keep a checkpoint under a name
+	//
+	// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+	// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+	CreateSavepointWithBody(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSavepoint Keep a checkpoint under a name
+	//
+	// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+	// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+	CreateSavepoint(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, body CreateSavepointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSavepoint Forget a savepoint
+	//
+	// Its checkpoint is dropped like any other from then on.
+	//
+	// Corresponds with DELETE /v1/streams/{name}/savepoints/{savepoint} (the `DeleteSavepoint` operationId).
+	DeleteSavepoint(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSavepoint Read a savepoint
+	//
+	// Corresponds with GET /v1/streams/{name}/savepoints/{savepoint} (the `GetSavepoint` operationId).
+	GetSavepoint(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// StartStreamWithBody Start a stopped stream
+	//
+	// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1061,6 +1420,8 @@ type ClientInterface interface {
 	StartStreamWithBody(ctx context.Context, name externalRef0.Name, params *StartStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartStream Start a stopped stream
+	//
+	// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1177,6 +1538,55 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/vgroups (the `ListVGroups` operationId).
 	ListVGroups(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// PostCheckpointReportsWithBody Tasks say how their parts of checkpoints ended
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+func (c *Client) PostCheckpointReportsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostCheckpointReportsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PostCheckpointReports Tasks say how their parts of checkpoints ended
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+func (c *Client) PostCheckpointReports(ctx context.Context, body PostCheckpointReportsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostCheckpointReportsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListCheckpoints Checkpoints of all streams
+//
+// Corresponds with GET /v1/checkpoints (the `ListCheckpoints` operationId).
+func (c *Client) ListCheckpoints(ctx context.Context, params *ListCheckpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCheckpointsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // GetCluster The cluster as a whole
@@ -1560,6 +1970,74 @@ func (c *Client) GetStream(ctx context.Context, name externalRef0.Name, reqEdito
 	return c.Client.Do(req)
 }
 
+// ListStreamCheckpoints Checkpoints of a stream
+//
+// Corresponds with GET /v1/streams/{name}/checkpoints (the `ListStreamCheckpoints` operationId).
+func (c *Client) ListStreamCheckpoints(ctx context.Context, name externalRef0.Name, params *ListStreamCheckpointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStreamCheckpointsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeCheckpointWithBody Take a checkpoint now
+//
+// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+func (c *Client) TakeCheckpointWithBody(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeCheckpointRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeCheckpoint Take a checkpoint now
+//
+// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+func (c *Client) TakeCheckpoint(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, body TakeCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeCheckpointRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCheckpoint Read a checkpoint
+//
+// Corresponds with GET /v1/streams/{name}/checkpoints/{checkpoint} (the `GetCheckpoint` operationId).
+func (c *Client) GetCheckpoint(ctx context.Context, name externalRef0.Name, checkpoint externalRef0.Int64, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCheckpointRequest(c.Server, name, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ExplainWindow Why a window is not out yet
 //
 // Corresponds with GET /v1/streams/{name}/explain-window (the `ExplainWindow` operationId).
@@ -1629,6 +2107,46 @@ func (c *Client) PauseStreamWithBody(ctx context.Context, name externalRef0.Name
 // Corresponds with POST /v1/streams/{name}/pause (the `PauseStream` operationId).
 func (c *Client) PauseStream(ctx context.Context, name externalRef0.Name, params *PauseStreamParams, body PauseStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseStreamRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecoverStreamWithBody Begin anew from an older checkpoint
+//
+// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+// cannot take back what it has shown since, unless that is accepted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+func (c *Client) RecoverStreamWithBody(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverStreamRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecoverStream Begin anew from an older checkpoint
+//
+// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+// cannot take back what it has shown since, unless that is accepted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+func (c *Client) RecoverStream(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, body RecoverStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecoverStreamRequest(c.Server, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1737,7 +2255,96 @@ func (c *Client) ResumeStream(ctx context.Context, name externalRef0.Name, param
 	return c.Client.Do(req)
 }
 
+// ListSavepoints Savepoints of a stream
+//
+// Corresponds with GET /v1/streams/{name}/savepoints (the `ListSavepoints` operationId).
+func (c *Client) ListSavepoints(ctx context.Context, name externalRef0.Name, params *ListSavepointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSavepointsRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSavepointWithBody Keep a checkpoint under a name
+//
+// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+func (c *Client) CreateSavepointWithBody(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSavepointRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSavepoint Keep a checkpoint under a name
+//
+// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+func (c *Client) CreateSavepoint(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, body CreateSavepointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSavepointRequest(c.Server, name, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSavepoint Forget a savepoint
+//
+// Its checkpoint is dropped like any other from then on.
+//
+// Corresponds with DELETE /v1/streams/{name}/savepoints/{savepoint} (the `DeleteSavepoint` operationId).
+func (c *Client) DeleteSavepoint(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSavepointRequest(c.Server, name, savepoint)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSavepoint Read a savepoint
+//
+// Corresponds with GET /v1/streams/{name}/savepoints/{savepoint} (the `GetSavepoint` operationId).
+func (c *Client) GetSavepoint(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSavepointRequest(c.Server, name, savepoint)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // StartStreamWithBody Start a stopped stream
+//
+// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1755,6 +2362,8 @@ func (c *Client) StartStreamWithBody(ctx context.Context, name externalRef0.Name
 }
 
 // StartStream Start a stopped stream
+//
+// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2030,6 +2639,124 @@ func (c *Client) ListVGroups(ctx context.Context, reqEditors ...RequestEditorFn)
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewPostCheckpointReportsRequest calls the generic PostCheckpointReports builder with application/json body
+func NewPostCheckpointReportsRequest(server string, body PostCheckpointReportsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPostCheckpointReportsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPostCheckpointReportsRequestWithBody constructs an http.Request for the PostCheckpointReports method, with any body, and a specified content type
+func NewPostCheckpointReportsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/checkpoint-reports")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListCheckpointsRequest constructs an http.Request for the ListCheckpoints method
+func NewListCheckpointsRequest(server string, params *ListCheckpointsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/checkpoints")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Stream != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "stream", *params.Stream, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewGetClusterRequest constructs an http.Request for the GetCluster method
@@ -2891,6 +3618,182 @@ func NewGetStreamRequest(server string, name externalRef0.Name) (*http.Request, 
 	return req, nil
 }
 
+// NewListStreamCheckpointsRequest constructs an http.Request for the ListStreamCheckpoints method
+func NewListStreamCheckpointsRequest(server string, name externalRef0.Name, params *ListStreamCheckpointsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/checkpoints", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewTakeCheckpointRequest calls the generic TakeCheckpoint builder with application/json body
+func NewTakeCheckpointRequest(server string, name externalRef0.Name, params *TakeCheckpointParams, body TakeCheckpointJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTakeCheckpointRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewTakeCheckpointRequestWithBody constructs an http.Request for the TakeCheckpoint method, with any body, and a specified content type
+func NewTakeCheckpointRequestWithBody(server string, name externalRef0.Name, params *TakeCheckpointParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/checkpoints", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetCheckpointRequest constructs an http.Request for the GetCheckpoint method
+func NewGetCheckpointRequest(server string, name externalRef0.Name, checkpoint externalRef0.Int64) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "checkpoint", checkpoint, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/checkpoints/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewExplainWindowRequest constructs an http.Request for the ExplainWindow method
 func NewExplainWindowRequest(server string, name externalRef0.Name, params *ExplainWindowParams) (*http.Request, error) {
 	var err error
@@ -3099,6 +4002,79 @@ func NewPauseStreamRequestWithBody(server string, name externalRef0.Name, params
 	}
 
 	operationPath := fmt.Sprintf("/v1/streams/%s/pause", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRecoverStreamRequest calls the generic RecoverStream builder with application/json body
+func NewRecoverStreamRequest(server string, name externalRef0.Name, params *RecoverStreamParams, body RecoverStreamJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecoverStreamRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewRecoverStreamRequestWithBody constructs an http.Request for the RecoverStream method, with any body, and a specified content type
+func NewRecoverStreamRequestWithBody(server string, name externalRef0.Name, params *RecoverStreamParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/recover", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -3458,6 +4434,223 @@ func NewResumeStreamRequestWithBody(server string, name externalRef0.Name, param
 			req.Header.Set("If-Match", headerParam1)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListSavepointsRequest constructs an http.Request for the ListSavepoints method
+func NewListSavepointsRequest(server string, name externalRef0.Name, params *ListSavepointsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/savepoints", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateSavepointRequest calls the generic CreateSavepoint builder with application/json body
+func NewCreateSavepointRequest(server string, name externalRef0.Name, params *CreateSavepointParams, body CreateSavepointJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSavepointRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewCreateSavepointRequestWithBody constructs an http.Request for the CreateSavepoint method, with any body, and a specified content type
+func NewCreateSavepointRequestWithBody(server string, name externalRef0.Name, params *CreateSavepointParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/savepoints", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteSavepointRequest constructs an http.Request for the DeleteSavepoint method
+func NewDeleteSavepointRequest(server string, name externalRef0.Name, savepoint externalRef0.Name) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "savepoint", savepoint, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/savepoints/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetSavepointRequest constructs an http.Request for the GetSavepoint method
+func NewGetSavepointRequest(server string, name externalRef0.Name, savepoint externalRef0.Name) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "savepoint", savepoint, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/streams/%s/savepoints/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -4007,6 +5200,27 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// PostCheckpointReportsWithBodyWithResponse Tasks say how their parts of checkpoints ended
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+	PostCheckpointReportsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostCheckpointReportsResponse, error)
+
+	// PostCheckpointReportsWithResponse Tasks say how their parts of checkpoints ended
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+	PostCheckpointReportsWithResponse(ctx context.Context, body PostCheckpointReportsJSONRequestBody, reqEditors ...RequestEditorFn) (*PostCheckpointReportsResponse, error)
+
+	// ListCheckpointsWithResponse Checkpoints of all streams
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/checkpoints (the `ListCheckpoints` operationId).
+	ListCheckpointsWithResponse(ctx context.Context, params *ListCheckpointsParams, reqEditors ...RequestEditorFn) (*ListCheckpointsResponse, error)
+
 	// GetClusterWithResponse The cluster as a whole
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -4180,6 +5394,38 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/streams/{name} (the `GetStream` operationId).
 	GetStreamWithResponse(ctx context.Context, name externalRef0.Name, reqEditors ...RequestEditorFn) (*GetStreamResponse, error)
 
+	// ListStreamCheckpointsWithResponse Checkpoints of a stream
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/streams/{name}/checkpoints (the `ListStreamCheckpoints` operationId).
+	ListStreamCheckpointsWithResponse(ctx context.Context, name externalRef0.Name, params *ListStreamCheckpointsParams, reqEditors ...RequestEditorFn) (*ListStreamCheckpointsResponse, error)
+
+	// TakeCheckpointWithBodyWithResponse Take a checkpoint now
+	//
+	// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+	TakeCheckpointWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TakeCheckpointResponse, error)
+
+	// TakeCheckpointWithResponse Take a checkpoint now
+	//
+	// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+	TakeCheckpointWithResponse(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, body TakeCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*TakeCheckpointResponse, error)
+
+	// GetCheckpointWithResponse Read a checkpoint
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/streams/{name}/checkpoints/{checkpoint} (the `GetCheckpoint` operationId).
+	GetCheckpointWithResponse(ctx context.Context, name externalRef0.Name, checkpoint externalRef0.Int64, reqEditors ...RequestEditorFn) (*GetCheckpointResponse, error)
+
 	// ExplainWindowWithResponse Why a window is not out yet
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -4214,6 +5460,26 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/streams/{name}/pause (the `PauseStream` operationId).
 	PauseStreamWithResponse(ctx context.Context, name externalRef0.Name, params *PauseStreamParams, body PauseStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*PauseStreamResponse, error)
+
+	// RecoverStreamWithBodyWithResponse Begin anew from an older checkpoint
+	//
+	// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+	// cannot take back what it has shown since, unless that is accepted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+	RecoverStreamWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecoverStreamResponse, error)
+
+	// RecoverStreamWithResponse Begin anew from an older checkpoint
+	//
+	// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+	// cannot take back what it has shown since, unless that is accepted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+	RecoverStreamWithResponse(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, body RecoverStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*RecoverStreamResponse, error)
 
 	// ResetStreamWithBodyWithResponse Start a new stage
 	//
@@ -4257,7 +5523,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/streams/{name}/resume (the `ResumeStream` operationId).
 	ResumeStreamWithResponse(ctx context.Context, name externalRef0.Name, params *ResumeStreamParams, body ResumeStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeStreamResponse, error)
 
+	// ListSavepointsWithResponse Savepoints of a stream
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/streams/{name}/savepoints (the `ListSavepoints` operationId).
+	ListSavepointsWithResponse(ctx context.Context, name externalRef0.Name, params *ListSavepointsParams, reqEditors ...RequestEditorFn) (*ListSavepointsResponse, error)
+
+	// CreateSavepointWithBodyWithResponse Keep a checkpoint under a name
+	//
+	// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+	// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+	CreateSavepointWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSavepointResponse, error)
+
+	// CreateSavepointWithResponse Keep a checkpoint under a name
+	//
+	// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+	// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+	CreateSavepointWithResponse(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, body CreateSavepointJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSavepointResponse, error)
+
+	// DeleteSavepointWithResponse Forget a savepoint
+	//
+	// Its checkpoint is dropped like any other from then on.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/streams/{name}/savepoints/{savepoint} (the `DeleteSavepoint` operationId).
+	DeleteSavepointWithResponse(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*DeleteSavepointResponse, error)
+
+	// GetSavepointWithResponse Read a savepoint
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/streams/{name}/savepoints/{savepoint} (the `GetSavepoint` operationId).
+	GetSavepointWithResponse(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*GetSavepointResponse, error)
+
 	// StartStreamWithBodyWithResponse Start a stopped stream
+	//
+	// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4265,6 +5576,8 @@ type ClientWithResponsesInterface interface {
 	StartStreamWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *StartStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartStreamResponse, error)
 
 	// StartStreamWithResponse Start a stopped stream
+	//
+	// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -4391,6 +5704,102 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/vgroups (the `ListVGroups` operationId).
 	ListVGroupsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListVGroupsResponse, error)
+}
+
+type PostCheckpointReportsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *externalRef0.CheckpointReportsAnswer
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PostCheckpointReportsResponse) GetJSON200() *externalRef0.CheckpointReportsAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PostCheckpointReportsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PostCheckpointReportsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PostCheckpointReportsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PostCheckpointReportsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PostCheckpointReportsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListCheckpointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CheckpointPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCheckpointsResponse) GetJSON200() *CheckpointPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListCheckpointsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCheckpointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCheckpointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCheckpointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCheckpointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type GetClusterResponse struct {
@@ -5247,6 +6656,157 @@ func (r GetStreamResponse) ContentType() string {
 	return ""
 }
 
+type ListStreamCheckpointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CheckpointPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStreamCheckpointsResponse) GetJSON200() *CheckpointPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStreamCheckpointsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStreamCheckpointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStreamCheckpointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStreamCheckpointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStreamCheckpointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TakeCheckpointResponse202Headers the declared response headers of an HTTP 202 response for TakeCheckpoint
+type TakeCheckpointResponse202Headers struct {
+	Location string
+}
+
+type TakeCheckpointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Checkpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *TakeCheckpointResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r TakeCheckpointResponse) GetJSON202() *Checkpoint {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r TakeCheckpointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r TakeCheckpointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TakeCheckpointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TakeCheckpointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TakeCheckpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCheckpointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Checkpoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCheckpointResponse) GetJSON200() *Checkpoint {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetCheckpointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCheckpointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCheckpointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCheckpointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCheckpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ExplainWindowResponse307Headers the declared response headers of an HTTP 307 response for ExplainWindow
 type ExplainWindowResponse307Headers struct {
 	Location string
@@ -5441,6 +7001,62 @@ func (r PauseStreamResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PauseStreamResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RecoverStreamResponse202Headers the declared response headers of an HTTP 202 response for RecoverStream
+type RecoverStreamResponse202Headers struct {
+	ETag     string
+	Location string
+}
+
+type RecoverStreamResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Stream
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RecoverStreamResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RecoverStreamResponse) GetJSON202() *Stream {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RecoverStreamResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RecoverStreamResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecoverStreamResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecoverStreamResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecoverStreamResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -5649,6 +7265,198 @@ func (r ResumeStreamResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ResumeStreamResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSavepointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SavepointPage
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSavepointsResponse) GetJSON200() *SavepointPage {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSavepointsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSavepointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSavepointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSavepointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSavepointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateSavepointResponse202Headers the declared response headers of an HTTP 202 response for CreateSavepoint
+type CreateSavepointResponse202Headers struct {
+	Location string
+}
+
+type CreateSavepointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Savepoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CreateSavepointResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CreateSavepointResponse) GetJSON202() *Savepoint {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateSavepointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSavepointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSavepointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSavepointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSavepointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteSavepointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteSavepointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteSavepointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteSavepointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteSavepointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteSavepointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSavepointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Savepoint
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSavepointResponse) GetJSON200() *Savepoint {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSavepointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSavepointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSavepointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSavepointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSavepointResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6192,6 +8000,45 @@ func (r ListVGroupsResponse) ContentType() string {
 	return ""
 }
 
+// PostCheckpointReportsWithBodyWithResponse Tasks say how their parts of checkpoints ended
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+func (c *ClientWithResponses) PostCheckpointReportsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostCheckpointReportsResponse, error) {
+	rsp, err := c.PostCheckpointReportsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostCheckpointReportsResponse(rsp)
+}
+
+// PostCheckpointReportsWithResponse Tasks say how their parts of checkpoints ended
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/checkpoint-reports (the `PostCheckpointReports` operationId).
+func (c *ClientWithResponses) PostCheckpointReportsWithResponse(ctx context.Context, body PostCheckpointReportsJSONRequestBody, reqEditors ...RequestEditorFn) (*PostCheckpointReportsResponse, error) {
+	rsp, err := c.PostCheckpointReports(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostCheckpointReportsResponse(rsp)
+}
+
+// ListCheckpointsWithResponse Checkpoints of all streams
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/checkpoints (the `ListCheckpoints` operationId).
+func (c *ClientWithResponses) ListCheckpointsWithResponse(ctx context.Context, params *ListCheckpointsParams, reqEditors ...RequestEditorFn) (*ListCheckpointsResponse, error) {
+	rsp, err := c.ListCheckpoints(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCheckpointsResponse(rsp)
+}
+
 // GetClusterWithResponse The cluster as a whole
 //
 // Returns a wrapper object for the known response body format(s).
@@ -6503,6 +8350,62 @@ func (c *ClientWithResponses) GetStreamWithResponse(ctx context.Context, name ex
 	return ParseGetStreamResponse(rsp)
 }
 
+// ListStreamCheckpointsWithResponse Checkpoints of a stream
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/streams/{name}/checkpoints (the `ListStreamCheckpoints` operationId).
+func (c *ClientWithResponses) ListStreamCheckpointsWithResponse(ctx context.Context, name externalRef0.Name, params *ListStreamCheckpointsParams, reqEditors ...RequestEditorFn) (*ListStreamCheckpointsResponse, error) {
+	rsp, err := c.ListStreamCheckpoints(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStreamCheckpointsResponse(rsp)
+}
+
+// TakeCheckpointWithBodyWithResponse Take a checkpoint now
+//
+// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+func (c *ClientWithResponses) TakeCheckpointWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TakeCheckpointResponse, error) {
+	rsp, err := c.TakeCheckpointWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTakeCheckpointResponse(rsp)
+}
+
+// TakeCheckpointWithResponse Take a checkpoint now
+//
+// Poll what is answered until its state is complete or failed. Who asks while another one waits gets that.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/checkpoints (the `TakeCheckpoint` operationId).
+func (c *ClientWithResponses) TakeCheckpointWithResponse(ctx context.Context, name externalRef0.Name, params *TakeCheckpointParams, body TakeCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*TakeCheckpointResponse, error) {
+	rsp, err := c.TakeCheckpoint(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTakeCheckpointResponse(rsp)
+}
+
+// GetCheckpointWithResponse Read a checkpoint
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/streams/{name}/checkpoints/{checkpoint} (the `GetCheckpoint` operationId).
+func (c *ClientWithResponses) GetCheckpointWithResponse(ctx context.Context, name externalRef0.Name, checkpoint externalRef0.Int64, reqEditors ...RequestEditorFn) (*GetCheckpointResponse, error) {
+	rsp, err := c.GetCheckpoint(ctx, name, checkpoint, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCheckpointResponse(rsp)
+}
+
 // ExplainWindowWithResponse Why a window is not out yet
 //
 // Returns a wrapper object for the known response body format(s).
@@ -6566,6 +8469,38 @@ func (c *ClientWithResponses) PauseStreamWithResponse(ctx context.Context, name 
 		return nil, err
 	}
 	return ParsePauseStreamResponse(rsp)
+}
+
+// RecoverStreamWithBodyWithResponse Begin anew from an older checkpoint
+//
+// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+// cannot take back what it has shown since, unless that is accepted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+func (c *ClientWithResponses) RecoverStreamWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecoverStreamResponse, error) {
+	rsp, err := c.RecoverStreamWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverStreamResponse(rsp)
+}
+
+// RecoverStreamWithResponse Begin anew from an older checkpoint
+//
+// A stream that lives is reset, one that was stopped or has failed is started. Refused with `duplicates_possible` where an output
+// cannot take back what it has shown since, unless that is accepted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/recover (the `RecoverStream` operationId).
+func (c *ClientWithResponses) RecoverStreamWithResponse(ctx context.Context, name externalRef0.Name, params *RecoverStreamParams, body RecoverStreamJSONRequestBody, reqEditors ...RequestEditorFn) (*RecoverStreamResponse, error) {
+	rsp, err := c.RecoverStream(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecoverStreamResponse(rsp)
 }
 
 // ResetStreamWithBodyWithResponse Start a new stage
@@ -6646,7 +8581,82 @@ func (c *ClientWithResponses) ResumeStreamWithResponse(ctx context.Context, name
 	return ParseResumeStreamResponse(rsp)
 }
 
+// ListSavepointsWithResponse Savepoints of a stream
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/streams/{name}/savepoints (the `ListSavepoints` operationId).
+func (c *ClientWithResponses) ListSavepointsWithResponse(ctx context.Context, name externalRef0.Name, params *ListSavepointsParams, reqEditors ...RequestEditorFn) (*ListSavepointsResponse, error) {
+	rsp, err := c.ListSavepoints(ctx, name, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSavepointsResponse(rsp)
+}
+
+// CreateSavepointWithBodyWithResponse Keep a checkpoint under a name
+//
+// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+func (c *ClientWithResponses) CreateSavepointWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSavepointResponse, error) {
+	rsp, err := c.CreateSavepointWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSavepointResponse(rsp)
+}
+
+// CreateSavepointWithResponse Keep a checkpoint under a name
+//
+// Of a stream that runs a checkpoint is taken; of one that has ended it is the newest complete one. Poll what is answered until its state is
+// complete or failed; one that has failed can be made again under its name. Its checkpoint is never dropped.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/streams/{name}/savepoints (the `CreateSavepoint` operationId).
+func (c *ClientWithResponses) CreateSavepointWithResponse(ctx context.Context, name externalRef0.Name, params *CreateSavepointParams, body CreateSavepointJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSavepointResponse, error) {
+	rsp, err := c.CreateSavepoint(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSavepointResponse(rsp)
+}
+
+// DeleteSavepointWithResponse Forget a savepoint
+//
+// Its checkpoint is dropped like any other from then on.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/streams/{name}/savepoints/{savepoint} (the `DeleteSavepoint` operationId).
+func (c *ClientWithResponses) DeleteSavepointWithResponse(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*DeleteSavepointResponse, error) {
+	rsp, err := c.DeleteSavepoint(ctx, name, savepoint, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteSavepointResponse(rsp)
+}
+
+// GetSavepointWithResponse Read a savepoint
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/streams/{name}/savepoints/{savepoint} (the `GetSavepoint` operationId).
+func (c *ClientWithResponses) GetSavepointWithResponse(ctx context.Context, name externalRef0.Name, savepoint externalRef0.Name, reqEditors ...RequestEditorFn) (*GetSavepointResponse, error) {
+	rsp, err := c.GetSavepoint(ctx, name, savepoint, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSavepointResponse(rsp)
+}
+
 // StartStreamWithBodyWithResponse Start a stopped stream
+//
+// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6660,6 +8670,8 @@ func (c *ClientWithResponses) StartStreamWithBodyWithResponse(ctx context.Contex
 }
 
 // StartStreamWithResponse Start a stopped stream
+//
+// It goes on from its newest complete checkpoint, or from the savepoint that is named.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6881,6 +8893,72 @@ func (c *ClientWithResponses) ListVGroupsWithResponse(ctx context.Context, reqEd
 		return nil, err
 	}
 	return ParseListVGroupsResponse(rsp)
+}
+
+// ParsePostCheckpointReportsResponse parses an HTTP response from a PostCheckpointReportsWithResponse call
+func ParsePostCheckpointReportsResponse(rsp *http.Response) (*PostCheckpointReportsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PostCheckpointReportsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest externalRef0.CheckpointReportsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListCheckpointsResponse parses an HTTP response from a ListCheckpointsWithResponse call
+func ParseListCheckpointsResponse(rsp *http.Response) (*ListCheckpointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCheckpointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CheckpointPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseGetClusterResponse parses an HTTP response from a GetClusterWithResponse call
@@ -7557,6 +9635,118 @@ func ParseGetStreamResponse(rsp *http.Response) (*GetStreamResponse, error) {
 	return response, nil
 }
 
+// ParseListStreamCheckpointsResponse parses an HTTP response from a ListStreamCheckpointsWithResponse call
+func ParseListStreamCheckpointsResponse(rsp *http.Response) (*ListStreamCheckpointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStreamCheckpointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CheckpointPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTakeCheckpointResponse parses an HTTP response from a TakeCheckpointWithResponse call
+func ParseTakeCheckpointResponse(rsp *http.Response) (*TakeCheckpointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TakeCheckpointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Checkpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers TakeCheckpointResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetCheckpointResponse parses an HTTP response from a GetCheckpointWithResponse call
+func ParseGetCheckpointResponse(rsp *http.Response) (*GetCheckpointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCheckpointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Checkpoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseExplainWindowResponse parses an HTTP response from a ExplainWindowWithResponse call
 func ParseExplainWindowResponse(rsp *http.Response) (*ExplainWindowResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7707,6 +9897,59 @@ func ParsePauseStreamResponse(rsp *http.Response) (*PauseStreamResponse, error) 
 	switch {
 	case rsp.StatusCode == 202:
 		var headers PauseStreamResponse202Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRecoverStreamResponse parses an HTTP response from a RecoverStreamWithResponse call
+func ParseRecoverStreamResponse(rsp *http.Response) (*RecoverStreamResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecoverStreamResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Stream
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers RecoverStreamResponse202Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -7912,6 +10155,147 @@ func ParseResumeStreamResponse(rsp *http.Response) (*ResumeStreamResponse, error
 			headers.Location = value
 		}
 		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListSavepointsResponse parses an HTTP response from a ListSavepointsWithResponse call
+func ParseListSavepointsResponse(rsp *http.Response) (*ListSavepointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSavepointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SavepointPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSavepointResponse parses an HTTP response from a CreateSavepointWithResponse call
+func ParseCreateSavepointResponse(rsp *http.Response) (*CreateSavepointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSavepointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Savepoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers CreateSavepointResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteSavepointResponse parses an HTTP response from a DeleteSavepointWithResponse call
+func ParseDeleteSavepointResponse(rsp *http.Response) (*DeleteSavepointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteSavepointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSavepointResponse parses an HTTP response from a GetSavepointWithResponse call
+func ParseGetSavepointResponse(rsp *http.Response) (*GetSavepointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSavepointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Savepoint
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil
@@ -8318,6 +10702,12 @@ func ParseListVGroupsResponse(rsp *http.Response) (*ListVGroupsResponse, error) 
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// PostCheckpointReports Tasks say how their parts of checkpoints ended
+	// (POST /v1/checkpoint-reports)
+	PostCheckpointReports(w http.ResponseWriter, r *http.Request)
+	// ListCheckpoints Checkpoints of all streams
+	// (GET /v1/checkpoints)
+	ListCheckpoints(w http.ResponseWriter, r *http.Request, params ListCheckpointsParams)
 	// GetCluster The cluster as a whole
 	// (GET /v1/cluster)
 	GetCluster(w http.ResponseWriter, r *http.Request)
@@ -8369,6 +10759,15 @@ type ServerInterface interface {
 	// GetStream Read a stream
 	// (GET /v1/streams/{name})
 	GetStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name)
+	// ListStreamCheckpoints Checkpoints of a stream
+	// (GET /v1/streams/{name}/checkpoints)
+	ListStreamCheckpoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListStreamCheckpointsParams)
+	// TakeCheckpoint Take a checkpoint now
+	// (POST /v1/streams/{name}/checkpoints)
+	TakeCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params TakeCheckpointParams)
+	// GetCheckpoint Read a checkpoint
+	// (GET /v1/streams/{name}/checkpoints/{checkpoint})
+	GetCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, checkpoint externalRef0.Int64)
 	// ExplainWindow Why a window is not out yet
 	// (GET /v1/streams/{name}/explain-window)
 	ExplainWindow(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ExplainWindowParams)
@@ -8381,6 +10780,9 @@ type ServerInterface interface {
 	// PauseStream Stop reading sources
 	// (POST /v1/streams/{name}/pause)
 	PauseStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params PauseStreamParams)
+	// RecoverStream Begin anew from an older checkpoint
+	// (POST /v1/streams/{name}/recover)
+	RecoverStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params RecoverStreamParams)
 	// ResetStream Start a new stage
 	// (POST /v1/streams/{name}/reset)
 	ResetStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ResetStreamParams)
@@ -8393,6 +10795,18 @@ type ServerInterface interface {
 	// ResumeStream Read sources again
 	// (POST /v1/streams/{name}/resume)
 	ResumeStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ResumeStreamParams)
+	// ListSavepoints Savepoints of a stream
+	// (GET /v1/streams/{name}/savepoints)
+	ListSavepoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListSavepointsParams)
+	// CreateSavepoint Keep a checkpoint under a name
+	// (POST /v1/streams/{name}/savepoints)
+	CreateSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params CreateSavepointParams)
+	// DeleteSavepoint Forget a savepoint
+	// (DELETE /v1/streams/{name}/savepoints/{savepoint})
+	DeleteSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name)
+	// GetSavepoint Read a savepoint
+	// (GET /v1/streams/{name}/savepoints/{savepoint})
+	GetSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name)
 	// StartStream Start a stopped stream
 	// (POST /v1/streams/{name}/start)
 	StartStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params StartStreamParams)
@@ -8431,6 +10845,18 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
+
+// PostCheckpointReports Tasks say how their parts of checkpoints ended
+// (POST /v1/checkpoint-reports)
+func (_ Unimplemented) PostCheckpointReports(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListCheckpoints Checkpoints of all streams
+// (GET /v1/checkpoints)
+func (_ Unimplemented) ListCheckpoints(w http.ResponseWriter, r *http.Request, params ListCheckpointsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
 
 // GetCluster The cluster as a whole
 // (GET /v1/cluster)
@@ -8534,6 +10960,24 @@ func (_ Unimplemented) GetStream(w http.ResponseWriter, r *http.Request, name ex
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ListStreamCheckpoints Checkpoints of a stream
+// (GET /v1/streams/{name}/checkpoints)
+func (_ Unimplemented) ListStreamCheckpoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListStreamCheckpointsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// TakeCheckpoint Take a checkpoint now
+// (POST /v1/streams/{name}/checkpoints)
+func (_ Unimplemented) TakeCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params TakeCheckpointParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetCheckpoint Read a checkpoint
+// (GET /v1/streams/{name}/checkpoints/{checkpoint})
+func (_ Unimplemented) GetCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, checkpoint externalRef0.Int64) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ExplainWindow Why a window is not out yet
 // (GET /v1/streams/{name}/explain-window)
 func (_ Unimplemented) ExplainWindow(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ExplainWindowParams) {
@@ -8558,6 +11002,12 @@ func (_ Unimplemented) PauseStream(w http.ResponseWriter, r *http.Request, name 
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// RecoverStream Begin anew from an older checkpoint
+// (POST /v1/streams/{name}/recover)
+func (_ Unimplemented) RecoverStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params RecoverStreamParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ResetStream Start a new stage
 // (POST /v1/streams/{name}/reset)
 func (_ Unimplemented) ResetStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ResetStreamParams) {
@@ -8579,6 +11029,30 @@ func (_ Unimplemented) GetLiveResults(w http.ResponseWriter, r *http.Request, na
 // ResumeStream Read sources again
 // (POST /v1/streams/{name}/resume)
 func (_ Unimplemented) ResumeStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ResumeStreamParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListSavepoints Savepoints of a stream
+// (GET /v1/streams/{name}/savepoints)
+func (_ Unimplemented) ListSavepoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListSavepointsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateSavepoint Keep a checkpoint under a name
+// (POST /v1/streams/{name}/savepoints)
+func (_ Unimplemented) CreateSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params CreateSavepointParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteSavepoint Forget a savepoint
+// (DELETE /v1/streams/{name}/savepoints/{savepoint})
+func (_ Unimplemented) DeleteSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetSavepoint Read a savepoint
+// (GET /v1/streams/{name}/savepoints/{savepoint})
+func (_ Unimplemented) GetSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -8656,6 +11130,79 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// PostCheckpointReports operation middleware
+func (siw *ServerInterfaceWrapper) PostCheckpointReports(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PostCheckpointReports(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListCheckpoints operation middleware
+func (siw *ServerInterfaceWrapper) ListCheckpoints(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListCheckpointsParams
+
+	// ------------- Optional query parameter "stream" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "stream", r.URL.Query(), &params.Stream, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "stream"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "stream", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListCheckpoints(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // GetCluster operation middleware
 func (siw *ServerInterfaceWrapper) GetCluster(w http.ResponseWriter, r *http.Request) {
@@ -9294,6 +11841,146 @@ func (siw *ServerInterfaceWrapper) GetStream(w http.ResponseWriter, r *http.Requ
 	handler.ServeHTTP(w, r)
 }
 
+// ListStreamCheckpoints operation middleware
+func (siw *ServerInterfaceWrapper) ListStreamCheckpoints(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListStreamCheckpointsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListStreamCheckpoints(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// TakeCheckpoint operation middleware
+func (siw *ServerInterfaceWrapper) TakeCheckpoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params TakeCheckpointParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.TakeCheckpoint(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetCheckpoint operation middleware
+func (siw *ServerInterfaceWrapper) GetCheckpoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "checkpoint" -------------
+	var checkpoint externalRef0.Int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "checkpoint", chi.URLParam(r, "checkpoint"), &checkpoint, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "checkpoint", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetCheckpoint(w, r, name, checkpoint)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ExplainWindow operation middleware
 func (siw *ServerInterfaceWrapper) ExplainWindow(w http.ResponseWriter, r *http.Request) {
 
@@ -9490,6 +12177,75 @@ func (siw *ServerInterfaceWrapper) PauseStream(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PauseStream(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RecoverStream operation middleware
+func (siw *ServerInterfaceWrapper) RecoverStream(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RecoverStreamParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch externalRef0.IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RecoverStream(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -9772,6 +12528,181 @@ func (siw *ServerInterfaceWrapper) ResumeStream(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ResumeStream(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListSavepoints operation middleware
+func (siw *ServerInterfaceWrapper) ListSavepoints(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSavepointsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSavepoints(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateSavepoint operation middleware
+func (siw *ServerInterfaceWrapper) CreateSavepoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateSavepointParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateSavepoint(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteSavepoint operation middleware
+func (siw *ServerInterfaceWrapper) DeleteSavepoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "savepoint" -------------
+	var savepoint externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "savepoint", chi.URLParam(r, "savepoint"), &savepoint, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "savepoint", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteSavepoint(w, r, name, savepoint)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSavepoint operation middleware
+func (siw *ServerInterfaceWrapper) GetSavepoint(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "savepoint" -------------
+	var savepoint externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "savepoint", chi.URLParam(r, "savepoint"), &savepoint, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "savepoint", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSavepoint(w, r, name, savepoint)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -10309,6 +13240,36 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/v1/streams/{name}/reset", wrapper.ResetStream)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/{name}/recover", wrapper.RecoverStream)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{name}/checkpoints", wrapper.ListStreamCheckpoints)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/{name}/checkpoints", wrapper.TakeCheckpoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{name}/checkpoints/{checkpoint}", wrapper.GetCheckpoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{name}/savepoints", wrapper.ListSavepoints)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/streams/{name}/savepoints", wrapper.CreateSavepoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/streams/{name}/savepoints/{savepoint}", wrapper.DeleteSavepoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/streams/{name}/savepoints/{savepoint}", wrapper.GetSavepoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/checkpoints", wrapper.ListCheckpoints)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/checkpoint-reports", wrapper.PostCheckpointReports)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/streams/{name}/graph", wrapper.GetGraph)
 	})
 	r.Group(func(r chi.Router) {
@@ -10382,6 +13343,84 @@ type RedirectResponseHeaders struct {
 }
 type RedirectResponse struct {
 	Headers RedirectResponseHeaders
+}
+
+type PostCheckpointReportsRequestObject struct {
+	Body *PostCheckpointReportsJSONRequestBody
+}
+
+type PostCheckpointReportsResponseObject interface {
+	VisitPostCheckpointReportsResponse(w http.ResponseWriter) error
+}
+
+type PostCheckpointReports200JSONResponse externalRef0.CheckpointReportsAnswer
+
+func (response PostCheckpointReports200JSONResponse) VisitPostCheckpointReportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PostCheckpointReportsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response PostCheckpointReportsdefaultApplicationProblemPlusJSONResponse) VisitPostCheckpointReportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCheckpointsRequestObject struct {
+	Params ListCheckpointsParams
+}
+
+type ListCheckpointsResponseObject interface {
+	VisitListCheckpointsResponse(w http.ResponseWriter) error
+}
+
+type ListCheckpoints200JSONResponse CheckpointPage
+
+func (response ListCheckpoints200JSONResponse) VisitListCheckpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListCheckpointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ListCheckpointsdefaultApplicationProblemPlusJSONResponse) VisitListCheckpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type GetClusterRequestObject struct {
@@ -11090,6 +14129,135 @@ func (response GetStreamdefaultApplicationProblemPlusJSONResponse) VisitGetStrea
 	return err
 }
 
+type ListStreamCheckpointsRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params ListStreamCheckpointsParams
+}
+
+type ListStreamCheckpointsResponseObject interface {
+	VisitListStreamCheckpointsResponse(w http.ResponseWriter) error
+}
+
+type ListStreamCheckpoints200JSONResponse CheckpointPage
+
+func (response ListStreamCheckpoints200JSONResponse) VisitListStreamCheckpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStreamCheckpointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ListStreamCheckpointsdefaultApplicationProblemPlusJSONResponse) VisitListStreamCheckpointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TakeCheckpointRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params TakeCheckpointParams
+	Body   *TakeCheckpointJSONRequestBody
+}
+
+type TakeCheckpointResponseObject interface {
+	VisitTakeCheckpointResponse(w http.ResponseWriter) error
+}
+
+type TakeCheckpoint202ResponseHeaders struct {
+	Location string
+}
+
+type TakeCheckpoint202JSONResponse struct {
+	Body    Checkpoint
+	Headers TakeCheckpoint202ResponseHeaders
+}
+
+func (response TakeCheckpoint202JSONResponse) VisitTakeCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type TakeCheckpointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response TakeCheckpointdefaultApplicationProblemPlusJSONResponse) VisitTakeCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCheckpointRequestObject struct {
+	Name       externalRef0.Name  `json:"name"`
+	Checkpoint externalRef0.Int64 `json:"checkpoint"`
+}
+
+type GetCheckpointResponseObject interface {
+	VisitGetCheckpointResponse(w http.ResponseWriter) error
+}
+
+type GetCheckpoint200JSONResponse Checkpoint
+
+func (response GetCheckpoint200JSONResponse) VisitGetCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCheckpointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response GetCheckpointdefaultApplicationProblemPlusJSONResponse) VisitGetCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ExplainWindowRequestObject struct {
 	Name   externalRef0.Name `json:"name"`
 	Params ExplainWindowParams
@@ -11237,6 +14405,57 @@ type PauseStreamdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PauseStreamdefaultApplicationProblemPlusJSONResponse) VisitPauseStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverStreamRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params RecoverStreamParams
+	Body   *RecoverStreamJSONRequestBody
+}
+
+type RecoverStreamResponseObject interface {
+	VisitRecoverStreamResponse(w http.ResponseWriter) error
+}
+
+type RecoverStream202ResponseHeaders struct {
+	ETag     string
+	Location string
+}
+
+type RecoverStream202JSONResponse struct {
+	Body    Stream
+	Headers RecoverStream202ResponseHeaders
+}
+
+func (response RecoverStream202JSONResponse) VisitRecoverStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RecoverStreamdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response RecoverStreamdefaultApplicationProblemPlusJSONResponse) VisitRecoverStreamResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11407,6 +14626,169 @@ type ResumeStreamdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ResumeStreamdefaultApplicationProblemPlusJSONResponse) VisitResumeStreamResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSavepointsRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params ListSavepointsParams
+}
+
+type ListSavepointsResponseObject interface {
+	VisitListSavepointsResponse(w http.ResponseWriter) error
+}
+
+type ListSavepoints200JSONResponse SavepointPage
+
+func (response ListSavepoints200JSONResponse) VisitListSavepointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSavepointsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ListSavepointsdefaultApplicationProblemPlusJSONResponse) VisitListSavepointsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSavepointRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params CreateSavepointParams
+	Body   *CreateSavepointJSONRequestBody
+}
+
+type CreateSavepointResponseObject interface {
+	VisitCreateSavepointResponse(w http.ResponseWriter) error
+}
+
+type CreateSavepoint202ResponseHeaders struct {
+	Location string
+}
+
+type CreateSavepoint202JSONResponse struct {
+	Body    Savepoint
+	Headers CreateSavepoint202ResponseHeaders
+}
+
+func (response CreateSavepoint202JSONResponse) VisitCreateSavepointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSavepointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response CreateSavepointdefaultApplicationProblemPlusJSONResponse) VisitCreateSavepointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSavepointRequestObject struct {
+	Name      externalRef0.Name `json:"name"`
+	Savepoint externalRef0.Name `json:"savepoint"`
+}
+
+type DeleteSavepointResponseObject interface {
+	VisitDeleteSavepointResponse(w http.ResponseWriter) error
+}
+
+type DeleteSavepoint204Response struct {
+}
+
+func (response DeleteSavepoint204Response) VisitDeleteSavepointResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteSavepointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response DeleteSavepointdefaultApplicationProblemPlusJSONResponse) VisitDeleteSavepointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSavepointRequestObject struct {
+	Name      externalRef0.Name `json:"name"`
+	Savepoint externalRef0.Name `json:"savepoint"`
+}
+
+type GetSavepointResponseObject interface {
+	VisitGetSavepointResponse(w http.ResponseWriter) error
+}
+
+type GetSavepoint200JSONResponse Savepoint
+
+func (response GetSavepoint200JSONResponse) VisitGetSavepointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSavepointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response GetSavepointdefaultApplicationProblemPlusJSONResponse) VisitGetSavepointResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11867,6 +15249,12 @@ func (response ListVGroupsdefaultApplicationProblemPlusJSONResponse) VisitListVG
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// PostCheckpointReports Tasks say how their parts of checkpoints ended
+	// (POST /v1/checkpoint-reports)
+	PostCheckpointReports(ctx context.Context, request PostCheckpointReportsRequestObject) (PostCheckpointReportsResponseObject, error)
+	// ListCheckpoints Checkpoints of all streams
+	// (GET /v1/checkpoints)
+	ListCheckpoints(ctx context.Context, request ListCheckpointsRequestObject) (ListCheckpointsResponseObject, error)
 	// GetCluster The cluster as a whole
 	// (GET /v1/cluster)
 	GetCluster(ctx context.Context, request GetClusterRequestObject) (GetClusterResponseObject, error)
@@ -11918,6 +15306,15 @@ type StrictServerInterface interface {
 	// GetStream Read a stream
 	// (GET /v1/streams/{name})
 	GetStream(ctx context.Context, request GetStreamRequestObject) (GetStreamResponseObject, error)
+	// ListStreamCheckpoints Checkpoints of a stream
+	// (GET /v1/streams/{name}/checkpoints)
+	ListStreamCheckpoints(ctx context.Context, request ListStreamCheckpointsRequestObject) (ListStreamCheckpointsResponseObject, error)
+	// TakeCheckpoint Take a checkpoint now
+	// (POST /v1/streams/{name}/checkpoints)
+	TakeCheckpoint(ctx context.Context, request TakeCheckpointRequestObject) (TakeCheckpointResponseObject, error)
+	// GetCheckpoint Read a checkpoint
+	// (GET /v1/streams/{name}/checkpoints/{checkpoint})
+	GetCheckpoint(ctx context.Context, request GetCheckpointRequestObject) (GetCheckpointResponseObject, error)
 	// ExplainWindow Why a window is not out yet
 	// (GET /v1/streams/{name}/explain-window)
 	ExplainWindow(ctx context.Context, request ExplainWindowRequestObject) (ExplainWindowResponseObject, error)
@@ -11930,6 +15327,9 @@ type StrictServerInterface interface {
 	// PauseStream Stop reading sources
 	// (POST /v1/streams/{name}/pause)
 	PauseStream(ctx context.Context, request PauseStreamRequestObject) (PauseStreamResponseObject, error)
+	// RecoverStream Begin anew from an older checkpoint
+	// (POST /v1/streams/{name}/recover)
+	RecoverStream(ctx context.Context, request RecoverStreamRequestObject) (RecoverStreamResponseObject, error)
 	// ResetStream Start a new stage
 	// (POST /v1/streams/{name}/reset)
 	ResetStream(ctx context.Context, request ResetStreamRequestObject) (ResetStreamResponseObject, error)
@@ -11942,6 +15342,18 @@ type StrictServerInterface interface {
 	// ResumeStream Read sources again
 	// (POST /v1/streams/{name}/resume)
 	ResumeStream(ctx context.Context, request ResumeStreamRequestObject) (ResumeStreamResponseObject, error)
+	// ListSavepoints Savepoints of a stream
+	// (GET /v1/streams/{name}/savepoints)
+	ListSavepoints(ctx context.Context, request ListSavepointsRequestObject) (ListSavepointsResponseObject, error)
+	// CreateSavepoint Keep a checkpoint under a name
+	// (POST /v1/streams/{name}/savepoints)
+	CreateSavepoint(ctx context.Context, request CreateSavepointRequestObject) (CreateSavepointResponseObject, error)
+	// DeleteSavepoint Forget a savepoint
+	// (DELETE /v1/streams/{name}/savepoints/{savepoint})
+	DeleteSavepoint(ctx context.Context, request DeleteSavepointRequestObject) (DeleteSavepointResponseObject, error)
+	// GetSavepoint Read a savepoint
+	// (GET /v1/streams/{name}/savepoints/{savepoint})
+	GetSavepoint(ctx context.Context, request GetSavepointRequestObject) (GetSavepointResponseObject, error)
 	// StartStream Start a stopped stream
 	// (POST /v1/streams/{name}/start)
 	StartStream(ctx context.Context, request StartStreamRequestObject) (StartStreamResponseObject, error)
@@ -12014,6 +15426,63 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// PostCheckpointReports operation middleware
+func (sh *strictHandler) PostCheckpointReports(w http.ResponseWriter, r *http.Request) {
+	var request PostCheckpointReportsRequestObject
+
+	var body PostCheckpointReportsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PostCheckpointReports(ctx, request.(PostCheckpointReportsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PostCheckpointReports")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PostCheckpointReportsResponseObject); ok {
+		if err := validResponse.VisitPostCheckpointReportsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListCheckpoints operation middleware
+func (sh *strictHandler) ListCheckpoints(w http.ResponseWriter, r *http.Request, params ListCheckpointsParams) {
+	var request ListCheckpointsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListCheckpoints(ctx, request.(ListCheckpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListCheckpoints")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListCheckpointsResponseObject); ok {
+		if err := validResponse.VisitListCheckpointsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // GetCluster operation middleware
@@ -12497,6 +15966,97 @@ func (sh *strictHandler) GetStream(w http.ResponseWriter, r *http.Request, name 
 	}
 }
 
+// ListStreamCheckpoints operation middleware
+func (sh *strictHandler) ListStreamCheckpoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListStreamCheckpointsParams) {
+	var request ListStreamCheckpointsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStreamCheckpoints(ctx, request.(ListStreamCheckpointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStreamCheckpoints")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListStreamCheckpointsResponseObject); ok {
+		if err := validResponse.VisitListStreamCheckpointsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// TakeCheckpoint operation middleware
+func (sh *strictHandler) TakeCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params TakeCheckpointParams) {
+	var request TakeCheckpointRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body TakeCheckpointJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.TakeCheckpoint(ctx, request.(TakeCheckpointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "TakeCheckpoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(TakeCheckpointResponseObject); ok {
+		if err := validResponse.VisitTakeCheckpointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetCheckpoint operation middleware
+func (sh *strictHandler) GetCheckpoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, checkpoint externalRef0.Int64) {
+	var request GetCheckpointRequestObject
+
+	request.Name = name
+	request.Checkpoint = checkpoint
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetCheckpoint(ctx, request.(GetCheckpointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetCheckpoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetCheckpointResponseObject); ok {
+		if err := validResponse.VisitGetCheckpointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ExplainWindow operation middleware
 func (sh *strictHandler) ExplainWindow(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ExplainWindowParams) {
 	var request ExplainWindowRequestObject
@@ -12607,6 +16167,40 @@ func (sh *strictHandler) PauseStream(w http.ResponseWriter, r *http.Request, nam
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PauseStreamResponseObject); ok {
 		if err := validResponse.VisitPauseStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RecoverStream operation middleware
+func (sh *strictHandler) RecoverStream(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params RecoverStreamParams) {
+	var request RecoverStreamRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body RecoverStreamJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RecoverStream(ctx, request.(RecoverStreamRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RecoverStream")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RecoverStreamResponseObject); ok {
+		if err := validResponse.VisitRecoverStreamResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -12735,6 +16329,121 @@ func (sh *strictHandler) ResumeStream(w http.ResponseWriter, r *http.Request, na
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ResumeStreamResponseObject); ok {
 		if err := validResponse.VisitResumeStreamResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListSavepoints operation middleware
+func (sh *strictHandler) ListSavepoints(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListSavepointsParams) {
+	var request ListSavepointsRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSavepoints(ctx, request.(ListSavepointsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSavepoints")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSavepointsResponseObject); ok {
+		if err := validResponse.VisitListSavepointsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateSavepoint operation middleware
+func (sh *strictHandler) CreateSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params CreateSavepointParams) {
+	var request CreateSavepointRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body CreateSavepointJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSavepoint(ctx, request.(CreateSavepointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSavepoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateSavepointResponseObject); ok {
+		if err := validResponse.VisitCreateSavepointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteSavepoint operation middleware
+func (sh *strictHandler) DeleteSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name) {
+	var request DeleteSavepointRequestObject
+
+	request.Name = name
+	request.Savepoint = savepoint
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteSavepoint(ctx, request.(DeleteSavepointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteSavepoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteSavepointResponseObject); ok {
+		if err := validResponse.VisitDeleteSavepointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSavepoint operation middleware
+func (sh *strictHandler) GetSavepoint(w http.ResponseWriter, r *http.Request, name externalRef0.Name, savepoint externalRef0.Name) {
+	var request GetSavepointRequestObject
+
+	request.Name = name
+	request.Savepoint = savepoint
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSavepoint(ctx, request.(GetSavepointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSavepoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSavepointResponseObject); ok {
+		if err := validResponse.VisitGetSavepointResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -10,6 +10,8 @@ import (
 // API is what the coordinator offers. Errors are *Error (operational, with a catalogue code), *invalid.Error (faults of
 // an input), or internal. Every method ends by its context's deadline.
 type API interface {
+	CheckpointAPI
+
 	CreateSource(ctx context.Context, r Request, doc []byte) (Source, error)
 	ListSources(ctx context.Context, p Page) (List[Source], error)
 	GetSource(ctx context.Context, name string) (Source, error)

@@ -68,6 +68,8 @@ type TaskReport struct {
 	QueueBytes       int64
 	// Partitions are reported by source tasks.
 	Partitions []PartitionReport
+	// Committed is the newest complete checkpoint of the stage that the task, with its sinks, has done everything for.
+	Committed ident.CheckpointID
 	// Note is a standing condition that is no failure, "sink_unreachable"; "" when there is none.
 	Note string
 }

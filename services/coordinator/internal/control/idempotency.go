@@ -125,6 +125,8 @@ func conflictError(c *store.ConflictError) *Error {
 		return errorf(CodeStreamExists, "a stream named %q exists", c.Name).hinted("drop it first, or choose another name")
 	case "target":
 		return errorf(CodeTargetInUse, "%s is written by another stream", c.Name).hinted("two streams cannot share a table or topic; choose another")
+	case "savepoint":
+		return errorf(CodeSavepointExists, "a savepoint named %q exists", c.Name).hinted("delete it first, or choose another name")
 	case "token":
 		return errorf(CodeTokenExists, "a token named %q exists", c.Name)
 	}

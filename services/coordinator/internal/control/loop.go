@@ -36,6 +36,7 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 	defer cancel()
 
 	s.board.reset(s.Clock.Mono())
+	s.parts.reset()
 	s.jobs.reset()
 	s.push.reset()
 	s.growth.reset()
@@ -120,6 +121,7 @@ func (s *Service) pass(ctx context.Context, term ident.Term, wg *sync.WaitGroup)
 		if !wrote {
 			exists := func(id ident.StreamID) bool { _, ok := p.row(id); return ok }
 			s.board.forget(exists)
+			s.parts.forget(exists)
 			s.layouts.forget(exists)
 			s.growth.forget(exists)
 			s.jobs.forget(exists)

@@ -73,6 +73,13 @@ type Order struct {
 	Partitions []SourcePartition
 	Tasks      []PlacedTask // the whole placement of the stage, all nodes; empty before the first
 	Start      StartRecord
+	// Restore is what the stage begins from; nil: from the stream's start.
+	Restore *Restore
+	// Complete is the newest complete checkpoint, Settled the highest that is complete or failed; within a stage both only
+	// rise. A node takes the highest that it was told for its stage: this is how it hears a verdict (DESIGN §7).
+	Complete, Settled ident.CheckpointID
+	// Retained are the checkpoints whose files are to stay.
+	Retained []ident.CheckpointID
 }
 
 // PlacedTask is where a task of the stage runs.

@@ -26,7 +26,19 @@ func (s *Service) order(p *picture, r row) Order {
 		Stream: r.ID, Name: r.Name, Term: p.term, Generation: r.Generation, Stage: r.Stage, Wanted: wantedOf(r.Stream),
 		Source: r.SourceSpec, Spec: r.Spec, Partitions: r.Partitions,
 		Tasks: placedTasks(p, r), Start: startRecord(r, s.board.reports(r)),
+		Restore: restore(r), Complete: r.Complete, Settled: r.Settled, Retained: p.retained[r.ID],
 	}
+}
+
+func restore(r row) *Restore {
+	if r.Cuts.Start == 0 {
+		return nil
+	}
+	out := Restore{Checkpoint: r.Cuts.Start}
+	for _, t := range r.restored {
+		out.Tasks = append(out.Tasks, RestoredTask{Task: t.Task, Node: t.Node, Manifest: t.Manifest})
+	}
+	return &out
 }
 
 // wantedOf says what the tasks are to be; what a stream has come to goes before what a user wants of it.

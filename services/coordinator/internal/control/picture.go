@@ -18,6 +18,8 @@ type picture struct {
 	byID    map[ident.StreamID]int
 	nodes   map[ident.NodeID]store.Node
 	owners  []ident.NodeID // by vgroup; "" is none
+	// retained are the complete checkpoints of each stream, by id.
+	retained map[ident.StreamID][]ident.CheckpointID
 }
 
 // settled is which of the owners stay. Without a stream none does: nothing runs that a move could end, and so nodes that
@@ -33,6 +35,9 @@ func (p *picture) settled(owners []ident.NodeID) []ident.NodeID {
 type row struct {
 	store.Stream
 	tasks []store.Task
+	// restored are the parts of the checkpoint that the stage has begun from. Its row may go while the stage lasts; nobody
+	// needs them any more then.
+	restored []store.CheckpointTask
 }
 
 // life tells what became of a placed instance, as far as the metastore knows.
@@ -62,8 +67,11 @@ func (s *Service) look(ctx context.Context, term ident.Term) (*picture, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	s.stale.Store(false)
-	p := &picture{term: term, byID: map[ident.StreamID]int{}, nodes: map[ident.NodeID]store.Node{}}
-	err := s.Store.View(ctx, func(r store.Reader) error { return p.read(ctx, r) })
+	p := &picture{
+		term: term, byID: map[ident.StreamID]int{}, nodes: map[ident.NodeID]store.Node{}, retained: map[ident.StreamID][]ident.CheckpointID{},
+	}
+	last := s.picture.Load()
+	err := s.Store.View(ctx, func(r store.Reader) error { return p.read(ctx, r, last) })
 	if err != nil {
 		s.stale.Store(true)
 		return nil, fmt.Errorf("look at the metastore: %w", err)
@@ -75,27 +83,20 @@ func (s *Service) look(ctx context.Context, term ident.Term) (*picture, error) {
 // streamsAtOnce is how many rows a read of the list takes.
 const streamsAtOnce = 500
 
-func (p *picture) read(ctx context.Context, r store.Reader) (err error) {
+// read fills the picture; what cannot have changed is taken from the last one, which may be nil.
+func (p *picture) read(ctx context.Context, r store.Reader, last *picture) (err error) {
 	if p.cluster, err = r.Cluster(ctx); err != nil {
 		return err
 	}
-	for after := ""; ; {
-		streams, err := r.Streams(ctx, after, streamsAtOnce)
-		if err != nil {
-			return err
-		}
-		for _, s := range streams {
-			tasks, err := r.StreamTasks(ctx, s.ID)
-			if err != nil {
-				return err
-			}
-			p.byID[s.ID] = len(p.rows)
-			p.rows = append(p.rows, row{Stream: s, tasks: tasks})
-		}
-		if len(streams) < streamsAtOnce {
-			break
-		}
-		after = streams[len(streams)-1].Name
+	if err := p.readStreams(ctx, r, last); err != nil {
+		return err
+	}
+	complete, err := r.CompleteCheckpoints(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range complete {
+		p.retained[c.Stream] = append(p.retained[c.Stream], c.Checkpoint)
 	}
 	nodes, err := r.Nodes(ctx)
 	if err != nil {
@@ -113,6 +114,43 @@ func (p *picture) read(ctx context.Context, r store.Reader) (err error) {
 		p.owners[i] = v.Owner
 	}
 	return nil
+}
+
+func (p *picture) readStreams(ctx context.Context, r store.Reader, last *picture) error {
+	for after := ""; ; {
+		streams, err := r.Streams(ctx, after, streamsAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, s := range streams {
+			next := row{Stream: s}
+			if next.tasks, err = r.StreamTasks(ctx, s.ID); err != nil {
+				return err
+			}
+			if next.restored, err = restoredBy(ctx, r, s, last); err != nil {
+				return err
+			}
+			p.byID[s.ID] = len(p.rows)
+			p.rows = append(p.rows, next)
+		}
+		if len(streams) < streamsAtOnce {
+			return nil
+		}
+		after = streams[len(streams)-1].Name
+	}
+}
+
+// restoredBy returns the parts that the stream's stage has begun from.
+func restoredBy(ctx context.Context, r store.Reader, s store.Stream, last *picture) ([]store.CheckpointTask, error) {
+	if s.Start == 0 {
+		return nil, nil
+	}
+	if last != nil {
+		if old, ok := last.row(s.ID); ok && old.Start == s.Start && len(old.restored) > 0 {
+			return old.restored, nil
+		}
+	}
+	return r.CheckpointTasks(ctx, s.ID, s.Start)
 }
 
 // row returns the stream with the id.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pondage/pondage/internal/checkpoint"
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -49,6 +50,10 @@ type Layout struct {
 	// MaxRestarts and StartTimeout are the stream's bounds of starts and restarts.
 	MaxRestarts  int
 	StartTimeout time.Duration
+	// Checkpoints are the stream's bounds of checkpoints.
+	Checkpoints checkpoint.Settings
+	// Transactional: an output shows whole checkpoints, and does not take back what it has shown.
+	Transactional bool
 }
 
 // TopicRef is an external topic.

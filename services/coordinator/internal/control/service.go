@@ -66,6 +66,7 @@ type Service struct {
 	Seams
 
 	board   *board
+	parts   *parts
 	jobs    *jobs
 	push    *pushes
 	layouts *layouts
@@ -94,7 +95,7 @@ func New(c Config, s Seams) *Service {
 		c.Secret = []byte(rand.Text())
 	}
 	return &Service{
-		config: c, Seams: s, board: newBoard(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
+		config: c, Seams: s, board: newBoard(), parts: newParts(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
 		woken: make(chan struct{}, 1),
 	}
 }

@@ -66,16 +66,12 @@ func (s *Service) deleteRow(ctx context.Context, tx store.Tx, r store.Stream) er
 // placing raises the stage and writes its placement.
 func placing(placed []placement.Placed, begun time.Time) func(context.Context, store.Tx, store.Stream) error {
 	return func(ctx context.Context, tx store.Tx, r store.Stream) error {
-		r.Stage, r.StageDue, r.Ready, r.StageBegun = r.Stage+1, false, false, &begun
-		r, err := tx.UpdateStream(ctx, r)
-		if err != nil {
-			return err
-		}
 		tasks := make([]store.Task, len(placed))
 		for i, k := range placed {
 			tasks[i] = store.Task{Task: k.Task, Place: k.Place}
 		}
-		if err := tx.ReplaceTasks(ctx, r.ID, r.Stage, tasks); err != nil {
+		r, err := store.RaiseStage(ctx, tx, r, begun, tasks, stageEnded("another one begins"))
+		if err != nil {
 			return err
 		}
 		return tx.InsertEvent(ctx, streamEvent(r, store.Info, "stage_begun", "stage %d: %s placed", r.Stage, counted(len(tasks), "task")))
@@ -117,6 +113,11 @@ func apply(ctx context.Context, tx store.Tx, r store.Stream, d decide.Decision, 
 		e = streamEvent(r, store.Info, "stream_"+string(status.State), "stage %d: from %s to %s", r.Stage, r.State, status.State)
 	}
 	r.State, r.Wanted = status.State, status.Wanted
+	if over(r.State) || r.StageDue {
+		if err := store.EndCheckpoints(ctx, tx, &r, stageEnded("the stream is "+string(r.State))); err != nil {
+			return err
+		}
+	}
 	if over(r.State) && r.Stage > 0 {
 		if r.Progress, err = json.Marshal(progress); err != nil {
 			return fmt.Errorf("stream %s: keep its progress: %w", r.Name, err)
@@ -126,6 +127,11 @@ func apply(ctx context.Context, tx store.Tx, r store.Stream, d decide.Decision, 
 		return err
 	}
 	return tx.InsertEvent(ctx, e)
+}
+
+// stageEnded is why a checkpoint fails that its stage does not outlive.
+func stageEnded(why string) store.Cause {
+	return store.Cause{Code: CodeStageEnded, Message: "its stage has ended: " + why}
 }
 
 // working tells whether the tasks of a stream in the state are ready and meant to live.

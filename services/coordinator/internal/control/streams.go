@@ -185,6 +185,11 @@ func act(ctx context.Context, tx store.Tx, row store.Stream, a Action) (Stream, 
 	if decide.Fresh(a) {
 		row.Restarts, row.Cause = 0, nil
 	}
+	if a == decide.Drop || a == decide.Stop || a == decide.Reset {
+		if err := store.EndCheckpoints(ctx, tx, &row, stageEnded(string(a)+" was asked for")); err != nil {
+			return Stream{}, err
+		}
+	}
 	if a == decide.Reset {
 		row.Cause = &store.Cause{Code: CodeResetAsked, Message: "a user asked for it"}
 	}
@@ -222,7 +227,7 @@ func view(r store.Stream) Stream {
 	out := Stream{
 		ID: r.ID, Name: r.Name, Version: r.Version, Source: r.SourceSpec, Spec: r.Spec, State: r.State, Wanted: r.Wanted,
 		Generation: r.Generation, Stage: r.Stage, Restarts: r.Restarts, Cause: r.Cause, Partitions: r.Partitions, Targets: r.Targets,
-		Progress: Progress{Partitions: []PartitionProgress{}}, Created: r.Created, Updated: r.Updated,
+		Progress: Progress{Partitions: []PartitionProgress{}}, Checkpoints: r.Cuts, Created: r.Created, Updated: r.Updated,
 	}
 	if r.Progress != nil {
 		_ = json.Unmarshal(r.Progress, &out.Progress) // an older form shows nothing rather than no stream

@@ -38,8 +38,10 @@ type Stream struct {
 	Partitions []SourcePartition
 	Targets    []Target
 	Progress   Progress
-	Created    time.Time
-	Updated    time.Time
+	// Checkpoints is where the stream stands with its checkpoints.
+	Checkpoints store.Cuts
+	Created     time.Time
+	Updated     time.Time
 }
 
 // Progress is how far a stream is: from the last reports, or what was stored when its stage ended.

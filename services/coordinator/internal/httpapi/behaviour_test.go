@@ -148,6 +148,9 @@ func TestAHeartbeatReachesControlWhole(t *testing.T) {
 		task.Partitions[0].Watermark != 9007199254740993 || task.Partitions[0].Counters.Accepted() != 15 {
 		t.Errorf("task %+v", task)
 	}
+	if task.Committed != 11 {
+		t.Errorf("committed %d", task.Committed)
+	}
 	if u := b.Updates[0]; u.Task != (ident.Task{Level: ident.LevelAgg, VGroup: 3}) || u.Cause.Code != "corrupt_batch" {
 		t.Errorf("update %+v", u)
 	}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/invalid"
+	"github.com/pondage/pondage/internal/manifest"
 	"github.com/pondage/pondage/services/coordinator/internal/control"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
 )
 
 // The documents of the fake's source and stream, in canonical form as far as the tests care.
@@ -27,6 +29,9 @@ type fake struct {
 	doc     []byte
 	page    control.Page
 	beat    control.Heartbeat
+	asked   string // a stream or a savepoint
+	back    control.GoBack
+	reports control.PartReports
 	fail    error
 	outputs error // of CheckOutputs
 	nodes   []control.Node
@@ -54,6 +59,7 @@ func (f *fake) stream() control.Stream {
 	w, until := ident.EventMs(1785225600000), ident.NextOffset(500)
 	counters := control.Counters{Counted: 5, Filtered: 4, NoWindow: 3, Late: 2, DeadLettered: 1}
 	s.State, s.Stage, s.Restarts = control.StreamRunning, 2, 1
+	s.Checkpoints = store.Cuts{Next: 13, Complete: 11, Settled: 12, Start: 8, Failed: 1}
 	s.Cause, s.Waiting = &control.Cause{Code: "node_restarted", Message: "n1"}, "node n2 is suspect"
 	s.Partitions[0].Until = &until
 	s.Start = control.StartRecord{Begun: begun, Missing: []ident.Task{{Level: ident.LevelAgg, VGroup: 3}},
@@ -149,11 +155,16 @@ func (f *fake) ListEvents(_ context.Context, _ string, p control.Page) (control.
 }
 
 func (f *fake) orders() []control.Order {
-	return []control.Order{{
+	o := control.Order{
 		Stream: 7, Name: "flights_1h", Term: 4, Generation: 1, Stage: 2, Wanted: control.OrderRunning, Source: []byte(sourceJSON), Spec: []byte(streamJSON),
 		Partitions: f.stream().Partitions, Tasks: []control.PlacedTask{{Task: ident.Task{Level: ident.LevelSource}, Node: "n1", Instance: ident.Instance{Counter: 1, Random: 2}, Address: "http://worker:7421"}},
 		Start: f.stream().Start,
-	}}
+	}
+	if !f.bare {
+		o.Complete, o.Settled, o.Retained = 11, 12, []ident.CheckpointID{8, 10, 11}
+		o.Restore = &control.Restore{Checkpoint: 8, Tasks: []control.RestoredTask{{Task: ident.Task{Level: ident.LevelSource}, Node: "n1", Manifest: manifest.Hash{0xab}}}}
+	}
+	return []control.Order{o}
 }
 
 func (f *fake) RegisterNode(_ context.Context, r control.Registration) (control.Registered, error) {

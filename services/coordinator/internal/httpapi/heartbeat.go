@@ -55,6 +55,7 @@ func (r *reader) taskReport(pointer string, t common.TaskReport) control.TaskRep
 	out := control.TaskReport{
 		Stream: ident.StreamID(t.StreamID), Stage: ident.Stage(t.Stage), Task: r.task(pointer+"/task", t.Task), State: t.State,
 		Watermark: ident.EventMs(t.Watermark), Idle: t.Idle, RecordsPerSecond: t.RecordsPerSecond, QueueBytes: int64(t.QueueBytes), Note: t.Note,
+		Committed:  ident.CheckpointID(t.Committed),
 		Partitions: convert(t.Partitions, readPartition),
 	}
 	if t.Cause != nil {

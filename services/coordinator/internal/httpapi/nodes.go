@@ -61,5 +61,16 @@ func orderDoc(o control.Order) common.Order {
 		Tasks: convert(o.Tasks, func(t control.PlacedTask) common.PlacedTask {
 			return common.PlacedTask{Task: t.Task.String(), Node: string(t.Node), Instance: t.Instance.String(), Address: t.Address}
 		}),
+		Restore: restoreDoc(o.Restore), Complete: common.Int64(o.Complete), Settled: common.Int64(o.Settled),
+		Retained: convert(o.Retained, func(c ident.CheckpointID) common.Int64 { return common.Int64(c) }),
 	}
+}
+
+func restoreDoc(r *control.Restore) *common.Restore {
+	if r == nil {
+		return nil
+	}
+	return &common.Restore{Checkpoint: common.Int64(r.Checkpoint), Tasks: convert(r.Tasks, func(t control.RestoredTask) common.RestoredTask {
+		return common.RestoredTask{Task: t.Task.String(), Node: string(t.Node), Manifest: t.Manifest.String()}
+	})}
 }

@@ -19,9 +19,16 @@ func (h *handler) streamDoc(s control.Stream) api.Stream {
 		Spec: s.Spec, SourceSpec: s.Source, Outputs: h.outputs(s), Counters: countersDoc(s.Progress.Counters),
 		Partitions: partitionDocs(s), Watermark: eventTime(s.Progress.Watermark), Ended: s.Progress.Ended, Lag: common.Int64(s.Progress.Lag),
 		RecordsPerSecond: s.Progress.RecordsPerSecond, Error: causeDoc(s.Cause), Waiting: orNull(s.Waiting), Start: startDoc(s.Start),
+		Checkpoints: api.StreamCheckpoints{
+			Complete: checkpointOrNull(s.Checkpoints.Complete), Settled: checkpointOrNull(s.Checkpoints.Settled), Restored: checkpointOrNull(s.Checkpoints.Start),
+			FailedInRow: int32(s.Checkpoints.Failed),
+		},
 		CreatedAt: s.Created, UpdatedAt: s.Updated,
 	}
 }
+
+// checkpointOrNull is null for "before the first one".
+func checkpointOrNull(id ident.CheckpointID) *common.Int64 { return orNull(common.Int64(id)) }
 
 // sourceName reads the source's name from a canonical stream document.
 func sourceName(doc []byte) string {

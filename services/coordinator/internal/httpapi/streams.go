@@ -86,9 +86,18 @@ func (h *handler) StopStream(ctx context.Context, r api.StopStreamRequestObject)
 	return api.StopStream202JSONResponse{Body: h.streamDoc(s), Headers: api.StopStream202ResponseHeaders{ETag: etag(s.Version), Location: location(s)}}, nil
 }
 
-// StartStream starts a stopped stream.
+// StartStream starts a stopped stream, from a savepoint where one is named.
 func (h *handler) StartStream(ctx context.Context, r api.StartStreamRequestObject) (api.StartStreamResponseObject, error) {
-	s, err := h.act(ctx, r.Name, r.Params.IdempotencyKey, r.Params.IfMatch, decide.Start)
+	req, err := request(ctx, r.Params.IdempotencyKey, r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	var s control.Stream
+	if r.Body != nil && r.Body.FromSavepoint != nil {
+		s, err = h.App.StartFrom(ctx, req, r.Name, *r.Body.FromSavepoint, acceptance(r.Body.AcceptDuplicates))
+	} else {
+		s, err = h.App.ActOnStream(ctx, req, r.Name, decide.Start)
+	}
 	if err != nil {
 		return nil, err
 	}

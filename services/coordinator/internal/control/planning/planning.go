@@ -4,6 +4,7 @@
 package planning
 
 import (
+	"github.com/pondage/pondage/internal/checkpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/plan"
 	"github.com/pondage/pondage/internal/spec"
@@ -84,6 +85,10 @@ func position(p spec.Position) control.Position {
 	return control.Position{Kind: kinds[p.Kind], Time: ident.EventMs(p.Time), Offsets: p.Offsets}
 }
 
+func transactional(o spec.Outputs) bool {
+	return (o.Postgres != nil && o.Postgres.Delivery == spec.DeliveryTransactional) || (o.Kafka != nil && o.Kafka.Delivery == spec.DeliveryTransactional)
+}
+
 // Layout lists the tasks and edges of a stream over the partitions 0 … n−1 of its topic.
 func (p Planner) Layout(source, stream []byte, id ident.StreamID, partitions []ident.Partition) (control.Layout, error) {
 	built, err := p.build(source, stream)
@@ -94,6 +99,11 @@ func (p Planner) Layout(source, stream []byte, id ident.StreamID, partitions []i
 	out := control.Layout{
 		MaxRestarts:  int(built.Settings.MaxRestarts),
 		StartTimeout: built.Settings.StartTimeout,
+		Checkpoints: checkpoint.Settings{
+			IntervalMs: ident.MonoMs(built.Settings.CheckpointInterval.Milliseconds()), TimeoutMs: ident.MonoMs(built.Settings.CheckpointTimeout.Milliseconds()),
+			Retain: int(built.Settings.RetainCheckpoints), MaxFailed: int(built.Settings.MaxFailedCheckpoints),
+		},
+		Transactional: transactional(built.Stream.Outputs),
 	}
 	for _, t := range graph.Tasks {
 		out.Tasks = append(out.Tasks, t.Task)
