@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pondage/pondage/internal/checkpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/invalid"
 )
@@ -21,6 +22,8 @@ type doc struct {
 	Target   string `json:"target,omitempty"`
 	Bounded  bool   `json:"bounded,omitempty"`
 	Restarts int    `json:"restarts,omitempty"`
+	// Transactional: an output is.
+	Transactional bool `json:"transactional,omitempty"`
 }
 
 func (d doc) bytes() []byte {
@@ -67,7 +70,8 @@ func (fakePlanner) Plan(source, stream []byte) (StreamPlan, error) {
 
 func (fakePlanner) Layout(_, stream []byte, _ ident.StreamID, partitions []ident.Partition) (Layout, error) {
 	st, err := parse(stream)
-	l := Layout{Edges: []ident.Level{ident.LevelAgg}, MaxRestarts: 10, StartTimeout: time.Minute}
+	l := Layout{Edges: []ident.Level{ident.LevelAgg}, MaxRestarts: 10, StartTimeout: time.Minute, Transactional: st.Transactional}
+	l.Checkpoints = checkpoint.Settings{IntervalMs: 10_000, TimeoutMs: 60_000, Retain: 2, MaxFailed: 3}
 	if st.Restarts > 0 {
 		l.MaxRestarts = st.Restarts
 	}
