@@ -37,7 +37,7 @@ var machine = regexp.MustCompile(`(--(memory|postgres-max-connections) .*\(defau
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "dev", "source", "source apply", "stream", "stream wait", "stream explain-window", "sql", "validate", "validate source",
-		"ingest", "results", "tail", "doctor", "token create", "decode", "decode-check", "hash"} {
+		"checkpoint take", "savepoint create", "stream start", "stream recover", "ingest", "results", "tail", "doctor", "token create", "decode", "decode-check", "hash"} {
 		args := append(strings.Fields(name), "-h")
 		got := run(t, t.Context(), "", args...)
 		if got.status != 0 || got.err != "" {

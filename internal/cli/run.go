@@ -62,7 +62,7 @@ Start with "pondage dev": everything in one process. The other commands then tal
 	root.SetCompletionCommandGroupID(groupTool)
 	root.PersistentFlags().StringP(outputFlag, "o", string(render.Table), "form of the output: "+render.List(render.Common))
 	a.add(root, groupRole, roleCommands(a)...)
-	a.add(root, groupUse, a.source(), a.stream(), a.sql(), a.validate(), a.ingest(), a.results(), a.tail(), a.deadLetters(), a.late(),
+	a.add(root, groupUse, a.source(), a.stream(), a.checkpoint(), a.savepoint(), a.sql(), a.validate(), a.ingest(), a.results(), a.tail(), a.deadLetters(), a.late(),
 		a.nodes(), a.events(), a.token(), a.topic(), a.doctor())
 	a.add(root, groupTool, a.decode(), a.decodeCheck(), a.hash(), a.failpoints(), a.version())
 	a.add(root, groupTool, extra...)

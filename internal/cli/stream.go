@@ -21,10 +21,10 @@ func (a *app) stream() *cobra.Command {
 	cmd.AddCommand(a.apply("stream"), a.streamList(), a.streamGet(), a.streamDelete(),
 		a.act("pause", "paused", "Stop reading the source; what was read is worked off", pause),
 		a.act("resume", "resumed", "Read the source again after a pause", resume),
-		a.act("stop", "stopped", "End the tasks; start begins again", stop),
-		a.act("start", "started", "Start a stopped stream", start),
+		a.act("stop", "stopped", "End the tasks; start goes on", stop),
+		a.start(),
 		a.act("reset", "reset", "Begin a new stage: from the last checkpoint, or from start where there is none", reset),
-		a.wait(), a.graph(), a.tasks(), a.explainWindow())
+		a.recover(), a.wait(), a.graph(), a.tasks(), a.explainWindow())
 	return cmd
 }
 
@@ -90,10 +90,6 @@ func resume(ctx context.Context, c *client.Client, name string) (*http.Response,
 
 func stop(ctx context.Context, c *client.Client, name string) (*http.Response, error) {
 	return c.StopStream(ctx, name, &api.StopStreamParams{}, api.StopStreamJSONRequestBody{})
-}
-
-func start(ctx context.Context, c *client.Client, name string) (*http.Response, error) {
-	return c.StartStream(ctx, name, &api.StartStreamParams{}, api.StartStreamJSONRequestBody{})
 }
 
 func reset(ctx context.Context, c *client.Client, name string) (*http.Response, error) {

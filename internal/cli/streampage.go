@@ -21,6 +21,7 @@ func (a *app) streamPage(s api.Stream) error {
 		g.Add("waits for", *s.Waiting)
 	}
 	g.Add("stage", s.Stage.String())
+	g.Add("checkpoint", checkpointOf(s.Checkpoints))
 	g.Add("watermark", watermarkOf(s))
 	g.Add("lag", render.Count(int64(s.Lag), "record"))
 	g.Add("rate", fmt.Sprintf("%.0f records/s", s.RecordsPerSecond))
@@ -51,6 +52,18 @@ func stateOf(s api.Stream) string {
 		return s.State
 	}
 	return s.State + ", wanted " + s.Wanted
+}
+
+// checkpointOf is what the stream would go on from.
+func checkpointOf(c api.StreamCheckpoints) string {
+	text := "none is complete"
+	if c.Complete != nil {
+		text = c.Complete.String()
+	}
+	if c.FailedInRow > 0 {
+		text += fmt.Sprintf(", %d have failed since", c.FailedInRow)
+	}
+	return text
 }
 
 func watermarkOf(s api.Stream) string {

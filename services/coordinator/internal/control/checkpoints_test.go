@@ -209,7 +209,10 @@ func TestAStageGoesOnFromTheNewestCompleteCheckpoint(t *testing.T) {
 		r.completes(s)
 		done := r.completes(s)
 		late := r.begins(s)
-		r.until("the verdict is told", func() bool { o := n.order(s.ID); return o.Complete == done && o.Settled == done && len(o.Retained) == 2 })
+		r.until("the verdict is told", func() bool {
+			o := n.order(s.ID)
+			return o.Complete == done && o.Settled == done && len(o.Retained) == 2
+		})
 
 		r.act("hourly", decide.Reset)
 		s = r.untilState("hourly", StreamRunning)
@@ -331,7 +334,10 @@ func TestReportsOfParts(t *testing.T) {
 		}
 		heard := func() (out []PartReport) {
 			var placed []store.Task
-			r.write(func(ctx context.Context, tx store.Tx) (err error) { placed, err = tx.StreamTasks(ctx, s.ID); return err })
+			r.write(func(ctx context.Context, tx store.Tx) (err error) {
+				placed, err = tx.StreamTasks(ctx, s.ID)
+				return err
+			})
 			for _, h := range r.parts.of(c.Attempt(), placed) {
 				out = append(out, h.PartReport)
 			}

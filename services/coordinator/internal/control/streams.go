@@ -206,7 +206,7 @@ func refused(row store.Stream, a Action) error {
 	case row.State == task.StreamStopping && a == decide.Start:
 		return e.retryable().hinted("wait until it is stopped")
 	case row.State == task.StreamFinished && (a == decide.Start || a == decide.Reset):
-		return e.hinted("it has reached its end; to read it all again, stop it and then start it")
+		return e.hinted("it has reached its end; to read it all again, stop it and then recover it from checkpoint 0")
 	}
 	var in []string
 	for _, s := range decide.AllowedIn(a) {
