@@ -2,7 +2,8 @@
 // deltas begins anew with a base, how a chain is read back.
 //
 // It owns: the form of a file, the choice between base and delta. It does not own: what changes (window.State freezes
-// it), where files lie and that they are whole (package storage), which of them make a checkpoint (package manifest).
+// it), where files lie and that they are whole (package storage), which of them make a checkpoint (package manifest), windows
+// beyond memory (package overflow).
 //
 // # A chain
 //

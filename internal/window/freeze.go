@@ -34,6 +34,7 @@ func (s *State) FreezeTouched() *Frozen {
 // GiveBack says that what was frozen has not become durable: its cells count as changed again.
 func (s *State) GiveBack(f *Frozen) {
 	s.over.dirty = min(s.over.dirty, f.since)
+	s.over.fail(f.cold.close())
 	// A number that another cell has by now is touched as well, or about to be; to write it once more is harmless.
 	s.cells.Touch(slices.DeleteFunc(f.taken, func(cell uint32) bool { return int(cell) >= len(s.heads) || s.cells.Count(cell) == 0 }))
 }

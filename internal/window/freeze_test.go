@@ -64,8 +64,9 @@ func readBack(t rapid.TB, s *State, w ident.EventMs, chain []file) {
 	s.Track()
 }
 
-// TestARestoredStateGoesOn: frozen in files at any moment, some of them lost, and restored from them at any moment, a state
-// emits the same as one that never stopped, bit by bit, and nothing twice that is emitted once.
+// TestARestoredStateGoesOn: frozen in files at any moment, some of them lost, and restored from them at any moment, with all
+// the memory or with hardly any, a state emits the same as one that never stopped, bit by bit, and nothing twice that is
+// emitted once. Nothing stays spilled.
 func TestARestoredStateGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, spec := range testSpecs {
@@ -73,37 +74,66 @@ func TestARestoredStateGoesOn(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, trigger %d", name, trigger), func(t *testing.T) {
 				t.Parallel()
 				rapid.Check(t, func(t *rapid.T) {
-					var chain []file
-					tracked := false
-					simulate(t, spec, trigger, func(t *rapid.T, s *State, emit func(*Emission)) *State {
-						if !tracked {
-							s.Track()
-							tracked = true
-						}
-						s.Changed(emit)
-						switch rapid.IntRange(0, 4).Draw(t, "checkpoint") {
-						case 0:
-							chain = []file{write(t, s.FreezeAll())}
-						case 1:
-							if len(chain) > 0 {
-								chain = append(chain, write(t, s.FreezeTouched()))
-							}
-						case 2: // one that fails
-							s.GiveBack(s.FreezeTouched())
-						case 3: // a last checkpoint, then another process
-							if len(chain) == 0 {
-								chain = []file{write(t, s.FreezeAll())}
-							} else {
-								chain = append(chain, write(t, s.FreezeTouched()))
-							}
-							return restored(t, s.cfg, s.watermark, chain)
-						}
-						return s
-					})
+					l := &livesOn{memory: rapid.SampledFrom([]int{0, 1, 1000, 5000}).Draw(t, "memory")}
+					simulate(t, spec, trigger, l.between)
+					if l.spill != nil && l.keep != KeepForever && len(l.spill.kept) > 0 {
+						t.Fatalf("%d buckets are left in the spill", len(l.spill.kept))
+					}
 				})
 			})
 		}
 	}
+}
+
+// livesOn is the life of a state with checkpoints, failed ones, and restarts.
+type livesOn struct {
+	memory int // the bound, bytes; 0: none
+	spill  *memSpill
+	keep   ident.EventMs
+	chain  []file
+}
+
+func (l *livesOn) between(t *rapid.T, s *State, emit func(*Emission)) *State {
+	if l.spill == nil {
+		s.Track()
+		l.spill, l.keep = bound(s, l.memory), s.cfg.Keep
+	}
+	s.Changed(emit)
+	if err := s.Relieve(); err != nil {
+		t.Fatal(err)
+	}
+	switch rapid.IntRange(0, 4).Draw(t, "checkpoint") {
+	case 0:
+		l.chain = []file{write(t, s.FreezeAll())}
+	case 1:
+		l.delta(t, s)
+	case 2: // one that fails, before or after it is written
+		f := s.FreezeTouched()
+		if rapid.Bool().Draw(t, "written") {
+			write(t, f)
+		}
+		s.GiveBack(f)
+	case 3: // a last checkpoint, then another process
+		l.delta(t, s)
+		if n := l.spill.open.Load(); n != 0 {
+			t.Fatalf("%d snapshots are left", n)
+		}
+		c := s.cfg
+		c.Seed++ // another order of its hash tables
+		next := NewState(c)
+		l.spill = bound(next, l.memory)
+		readBack(t, next, s.watermark, l.chain)
+		return next
+	}
+	return s
+}
+
+func (l *livesOn) delta(t *rapid.T, s *State) {
+	if len(l.chain) == 0 {
+		l.chain = []file{write(t, s.FreezeAll())}
+		return
+	}
+	l.chain = append(l.chain, write(t, s.FreezeTouched()))
 }
 
 // TestAFreezeSharesNothing: what is written is as of the freeze, whatever the state does meanwhile.

@@ -51,8 +51,8 @@ func (f *Frozen) key(r *frozenRow) []byte {
 }
 
 // Partials hands out everything as batches of partials (doc.go), of at most so many rows, each ordered by pane, key and from.
-// A batch is valid until emit returns, whose error ends it. To be called once: it gives back what is held of a Spill. Errors:
-// those of emit and of the Spill.
+// A batch is valid until emit returns, whose error ends it. To be called once: it gives back what is held of a Spill, as
+// GiveBack does. Errors: those of emit and of the Spill.
 func (f *Frozen) Partials(rows int, emit func(*block.Batch) error) error {
 	order := make([]uint32, 0, len(f.rows))
 	for i := range f.rows {

@@ -7,8 +7,8 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 )
 
-// pane is the state of one pane: its cells. It is the unit in which state ages, is purged, and (part 2) is written to a
-// checkpoint: cells change only while rows of their pane arrive.
+// pane is the state of one pane: its cells. It is the unit in which state ages, is purged, and is spilled: cells change only
+// while rows of their pane arrive.
 type pane struct {
 	start, end ident.EventMs
 	// The first and last window that hold the pane, and their ends.

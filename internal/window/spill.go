@@ -15,7 +15,7 @@ type Spill interface {
 	Put(pane ident.EventMs, bucket int, m SpillMark, partials *block.Batch) error
 	// Drop forgets a bucket.
 	Drop(pane ident.EventMs, bucket int) error
-	// Snapshot returns what is there now, for one reader in another goroutine, which closes it.
+	// Snapshot returns what is there now, for one reader in another goroutine.
 	Snapshot() SpillSnapshot
 }
 
@@ -28,6 +28,7 @@ type SpillReader interface {
 // SpillSnapshot is a Spill at one moment.
 type SpillSnapshot interface {
 	SpillReader
+	// Close gives it up: who reads then gets an error. From any goroutine, and more than once.
 	Close() error
 }
 

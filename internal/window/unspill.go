@@ -137,14 +137,15 @@ const (
 func (o *overflow) freeze(s *State, f *Frozen, e extent) {
 	f.since = o.dirty
 	if o.spilled > 0 {
-		c := &frozenSpill{at: o.spill.Snapshot(), cfg: s.cfg}
+		c := &frozenSpill{cfg: s.cfg}
 		windows := *s.cfg.Windows // which remembers what it was asked last
 		c.cfg.Windows = &windows
 		if e == changed {
 			c.since = o.dirty
 		}
-		c.find(s, f)
-		f.cold = c
+		if c.find(s, f); len(c.places) > 0 {
+			c.at, f.cold = o.spill.Snapshot(), c
+		}
 	}
 	o.inFlight = f.since
 	o.epoch++

@@ -11,7 +11,7 @@
 //	number  8 bytes, big-endian: in the order of Put
 //	→ epoch, 8 bytes, big-endian; 1 when restored, else 0; a batch of partials as a block of an edge carries it
 //
-// One goroutine may use a Spill, and another one each of its snapshots. A failed flush in the background is an error of
+// One goroutine may use a Spill, and another one each of its snapshots, which any goroutine may close. A failed flush in the background is an error of
 // the next call.
 //
 // Start reading at Open.

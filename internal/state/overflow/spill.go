@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -62,12 +64,11 @@ func openOn(fs vfs.FS, dir string) (*Spill, error) {
 // Close closes the spill and deletes it. No snapshot is being read; those that nobody has read are closed.
 func (s *Spill) Close() error {
 	s.mu.Lock()
-	left := s.snapshots
-	s.snapshots = nil
+	left := slices.Collect(maps.Keys(s.snapshots))
 	s.mu.Unlock()
 	var errs []error
-	for r := range left {
-		errs = append(errs, r.db.Close())
+	for _, r := range left {
+		errs = append(errs, r.Close())
 	}
 	return errors.Join(append(errs, s.db.Close(), s.fs.RemoveAll(s.dir))...)
 }
@@ -154,38 +155,6 @@ func each(db pebble.Reader, pane ident.EventMs, bucket int, do func(window.Spill
 		}
 	}
 	return it.Error()
-}
-
-// snapshot implements window.SpillSnapshot.
-type snapshot struct {
-	of *Spill
-	db *pebble.Snapshot
-}
-
-// Snapshot implements window.Spill.
-func (s *Spill) Snapshot() window.SpillSnapshot {
-	r := &snapshot{of: s, db: s.db.NewSnapshot()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.snapshots[r] = struct{}{}
-	return r
-}
-
-// Each implements window.SpillReader.
-func (r *snapshot) Each(pane ident.EventMs, bucket int, do func(window.SpillMark, *block.Batch) error) error {
-	return each(r.db, pane, bucket, do)
-}
-
-// Close implements window.SpillSnapshot. It may be called again.
-func (r *snapshot) Close() error {
-	r.of.mu.Lock()
-	_, open := r.of.snapshots[r]
-	delete(r.of.snapshots, r)
-	r.of.mu.Unlock()
-	if !open {
-		return nil
-	}
-	return r.db.Close()
 }
 
 // silent is Pebble's logger. What fails in the background comes to BackgroundError; Fatalf is called for broken invariants

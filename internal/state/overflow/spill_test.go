@@ -106,10 +106,16 @@ func TestASpillKeepsWhatIsPut(t *testing.T) {
 		left := 0
 		for r, model := range frozen {
 			check(r, model)
-			if left++; left > 1 { // one is left to Close
-				if err := r.Close(); err != nil {
-					t.Fatal(err)
-				}
+			if left++; left == 1 {
+				continue // to Close
+			}
+			// Given up while it is read, and once more: the reader ends as it would have.
+			err := r.Each(0, 0, func(window.SpillMark, *block.Batch) error { return r.Close() })
+			if err := errors.Join(err, r.Close(), r.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Each(0, 0, nil); !errors.Is(err, errClosed) {
+				t.Fatalf("read after it was given up: %v", err)
 			}
 		}
 		if err := s.Close(); err != nil {
