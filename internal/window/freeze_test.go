@@ -91,6 +91,7 @@ type livesOn struct {
 	spill  *memSpill
 	keep   ident.EventMs
 	chain  []file
+	failed *Frozen // of a checkpoint that will fail
 }
 
 func (l *livesOn) between(t *rapid.T, s *State, emit func(*Emission)) *State {
@@ -102,17 +103,20 @@ func (l *livesOn) between(t *rapid.T, s *State, emit func(*Emission)) *State {
 	if err := s.Relieve(); err != nil {
 		t.Fatal(err)
 	}
+	if f := l.failed; f != nil { // meanwhile the state went on
+		if rapid.Bool().Draw(t, "written") {
+			write(t, f)
+		}
+		s.GiveBack(f)
+		l.failed = nil
+	}
 	switch rapid.IntRange(0, 4).Draw(t, "checkpoint") {
 	case 0:
 		l.chain = []file{write(t, s.FreezeAll())}
 	case 1:
 		l.delta(t, s)
-	case 2: // one that fails, before or after it is written
-		f := s.FreezeTouched()
-		if rapid.Bool().Draw(t, "written") {
-			write(t, f)
-		}
-		s.GiveBack(f)
+	case 2:
+		l.failed = s.FreezeTouched()
 	case 3: // a last checkpoint, then another process
 		l.delta(t, s)
 		if n := l.spill.open.Load(); n != 0 {
