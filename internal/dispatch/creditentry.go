@@ -71,10 +71,13 @@ type FloorAnswered struct {
 	Watermark ident.EventMs
 }
 
-// Noticed carries a notice about a channel that need not be open (Notice of Receiver).
+// Noticed carries a notice about a channel that need not be open (Notice of Receiver). It is void when the stage of the
+// receiver that has met the message ends.
 type Noticed struct {
-	To    ident.NodeID
-	Entry CreditEntry
+	To     ident.NodeID
+	Entry  CreditEntry
+	Stream ident.StreamID // of the receiver
+	Stage  ident.Stage
 }
 
 // Closed forgets all channels of the stream up to the stage.

@@ -11,6 +11,9 @@ import (
 //
 // A message holds what has changed since the last one that arrived; every CreditRestate, and after a lost one, it holds
 // everything. All values are the latest ones, so that a message may be lost, doubled or overtaken by a later one without harm.
+//
+// A node that does not take messages is tried ever less often, and what is kept for it ends with the stages that it belongs
+// to: of a dead node nothing is left once its streams have gone on without it.
 type Credits struct {
 	self  ident.Place
 	peers map[ident.NodeID]*creditPeer
@@ -21,12 +24,19 @@ type Credits struct {
 type creditPeer struct {
 	node     ident.NodeID
 	channels map[Channel]*creditLine
-	notices  []CreditEntry // about channels that are not open; until a message with them has arrived
-	sent     int           // how many of the notices the message under way has
-	seq      uint64
+	notices  []creditNotice
+	seq      uint64 // of the last message
 	underWay bool
+	tried    ident.MonoMs // when that was made
+	pause    int64        // how long after it the next one may come, ms: it grows while messages are lost; 0: none was
 	restated ident.MonoMs
 	all      bool // the next message holds everything
+}
+
+// creditNotice is about a channel that is not open; it is kept until a message with it has arrived.
+type creditNotice struct {
+	Noticed
+	in uint64 // the last message that has it; 0: none yet
 }
 
 type creditLine struct {
@@ -102,8 +112,8 @@ func (c *Credits) change(ch Channel, alter func(*CreditEntry)) {
 // notice keeps one notice a channel: a sender that is told once is told.
 func (c *Credits) notice(e Noticed) {
 	p := c.peer(e.To)
-	if !slices.Contains(p.notices, e.Entry) {
-		p.notices = append(p.notices, e.Entry)
+	if !slices.ContainsFunc(p.notices, func(n creditNotice) bool { return n.Noticed == e }) {
+		p.notices = append(p.notices, creditNotice{Noticed: e})
 	}
 }
 
@@ -113,6 +123,9 @@ func (c *Credits) close(e Closed) {
 			delete(p.channels, ch)
 			delete(c.where, ch)
 		}
+	}
+	for _, p := range c.peers {
+		p.notices = slices.DeleteFunc(p.notices, func(n creditNotice) bool { return n.Stream == e.Stream && n.Stage <= e.Stage })
 	}
 }
 
@@ -124,17 +137,27 @@ func (c *Credits) posted(e CreditPosted) {
 	p.underWay = false
 	if e.Err != nil {
 		p.all = true
+		p.pause = min(max(CreditEvery.Milliseconds(), 2*p.pause), CreditRetryMax.Milliseconds())
 		return
 	}
-	p.notices = slices.Delete(p.notices, 0, p.sent)
-	p.sent = 0
+	p.pause = 0
+	p.notices = slices.DeleteFunc(p.notices, func(n creditNotice) bool { return n.in == e.Seq })
+}
+
+// waits tells whether it is too early for the next message. To a sender of an open channel it is a sign of life.
+func (p *creditPeer) waits(now ident.MonoMs) bool {
+	pause := p.pause
+	if len(p.channels) > 0 {
+		pause = min(pause, CreditRestate.Milliseconds())
+	}
+	return p.underWay || int64(now-p.tried) < pause
 }
 
 // tick makes the messages that are due, in the order of the nodes' names.
 func (c *Credits) tick(now ident.MonoMs) []Post {
 	var posts []Post
 	for n, p := range c.peers {
-		if p.underWay {
+		if p.waits(now) {
 			continue
 		}
 		if len(p.channels) == 0 && len(p.notices) == 0 {
@@ -146,7 +169,7 @@ func (c *Credits) tick(now ident.MonoMs) []Post {
 		}
 		if entries := p.take(now); len(entries) > 0 {
 			p.seq++
-			p.underWay = true
+			p.underWay, p.tried = true, now
 			posts = append(posts, Post{Message: CreditMessage{From: c.self, To: n, Seq: p.seq, Entries: entries}})
 		}
 	}
@@ -154,10 +177,13 @@ func (c *Credits) tick(now ident.MonoMs) []Post {
 	return posts
 }
 
-// take returns the lines that have changed, or all of them, and the notices.
+// take returns the lines of the next message, those that have changed or all of them, and the notices.
 func (p *creditPeer) take(now ident.MonoMs) []CreditEntry {
-	entries := slices.Clone(p.notices)
-	p.sent = len(p.notices)
+	var entries []CreditEntry
+	for i := range p.notices {
+		p.notices[i].in = p.seq + 1
+		entries = append(entries, p.notices[i].Entry)
+	}
 	lines := make([]CreditEntry, 0, len(p.channels))
 	for _, line := range p.channels {
 		if line.changed || p.all {

@@ -29,6 +29,9 @@ const (
 	CreditRestate = time.Second
 	// CreditDeadline is for one POST of credits: two lost ones in a row still leave the peer heard within CreditSilence.
 	CreditDeadline = 2 * time.Second
+	// CreditRetryMax is how often a node that does not answer is still told of what its messages met, when nothing of this
+	// node waits for its messages.
+	CreditRetryMax = 5 * time.Second
 	// CreditSilence is after how long without a word from a node no more data goes to it.
 	CreditSilence = 5 * time.Second
 

@@ -59,8 +59,10 @@ type Drop struct {
 
 // Notice goes to the message's sender with the next credits (Credits takes it as Noticed).
 type Notice struct {
-	To    ident.NodeID
-	Entry CreditEntry
+	To     ident.NodeID
+	Entry  CreditEntry
+	Stream ident.StreamID // of the receiver, which is not always the message's
+	Stage  ident.Stage
 }
 
 // EndStage ends all my tasks of the stream's stage, AskOrders asks the coordinator what is wanted now.

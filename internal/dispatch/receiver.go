@@ -95,7 +95,7 @@ func (r *Receiver) arrived(a Arrived) error {
 	case h.Down != r.self.Place: // rule 1
 		r.drop(a, DropNotMine)
 	case h.Stream != r.self.Stream || h.Stage == r.self.Stage && h.Downstream != r.self.Task:
-		r.emit(Notice{To: h.UpNode, Entry: CreditEntry{
+		r.emit(Notice{To: h.UpNode, Stream: r.self.Stream, Stage: r.self.Stage, Entry: CreditEntry{
 			Stream: h.Stream, Stage: h.Stage, Upstream: h.Upstream, Task: h.Downstream,
 			Notice: NoticeNoSuchTask, Watermark: ident.WatermarkNone,
 		}})

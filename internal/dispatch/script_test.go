@@ -458,11 +458,16 @@ func runCredits(a args, c *Credits) string {
 	case "floor":
 		e = FloorAnswered{Channel: ch, Question: int64(a.num("question", 0)), Watermark: ident.EventMs(a.num("wm", 0))}
 	case "notice":
-		e = Noticed{To: ident.NodeID(a.str("node", "n1")), Entry: CreditEntry{Stream: ch.Stream, Stage: ch.Stage, Upstream: ch.Upstream, Task: ch.Task, Notice: NoticeNoSuchTask}}
+		e = Noticed{
+			To: ident.NodeID(a.str("node", "n1")), Stream: ch.Stream, Stage: ch.Stage,
+			Entry: CreditEntry{Stream: ch.Stream, Stage: ch.Stage, Upstream: ch.Upstream, Task: ch.Task, Notice: NoticeNoSuchTask},
+		}
 	case "closed":
 		e = Closed{Stream: streamID, Stage: ch.Stage}
 	case "tick":
 		e = CreditTick{Now: a.now()}
+	case "peers":
+		return fmt.Sprintf("%d\n", len(c.peers))
 	case "posted":
 		p := CreditPosted{To: ident.NodeID(a.str("node", "n1")), Seq: uint64(a.num("seq", 0))}
 		if a.has("lost") {
