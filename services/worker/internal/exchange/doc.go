@@ -5,6 +5,8 @@
 // dispatch.Handshake), and which of the node's senders an incoming credit belongs to. It does not own: HTTP (the Peers
 // seam and the worker's API), who runs where (placements come with the orders).
 //
+// Bounds: what is kept of another node (its address, notices for it) ends with the last stream whose placement names it.
+//
 // Order of effects: an AskOrders is obeyed before a Reply of the same step. Credits for tasks of this very node take the
 // same way without the network.
 //

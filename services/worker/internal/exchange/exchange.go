@@ -36,7 +36,7 @@ type Exchange struct {
 	credits   *dispatch.Credits
 	readiness *dispatch.Readiness
 	senders   map[sender]func(dispatch.Credited)
-	addresses map[ident.NodeID]string
+	located   map[ident.NodeID]*located
 	calls     map[dispatch.CallID]chan dispatch.CheckAnswer
 	lastCall  dispatch.CallID
 }
@@ -46,7 +46,7 @@ func New(place ident.Place, peers Peers, askOrders func()) *Exchange {
 	return &Exchange{
 		place: place, peers: peers, started: time.Now(), askOrders: askOrders,
 		credits: dispatch.NewCredits(place), readiness: dispatch.NewReadiness(place),
-		senders: map[sender]func(dispatch.Credited){}, addresses: map[ident.NodeID]string{}, calls: map[dispatch.CallID]chan dispatch.CheckAnswer{},
+		senders: map[sender]func(dispatch.Credited){}, located: map[ident.NodeID]*located{}, calls: map[dispatch.CallID]chan dispatch.CheckAnswer{},
 	}
 }
 
@@ -111,18 +111,45 @@ func (x *Exchange) Take(m dispatch.CreditMessage) {
 	}
 }
 
-// Locate remembers where a node is reached.
-func (x *Exchange) Locate(node ident.NodeID, address string) {
+// located is where a node is reached, and the streams whose placements name it: it is forgotten with the last of them.
+type located struct {
+	address string
+	streams map[ident.StreamID]struct{}
+}
+
+// Locate remembers where the nodes of a stream's placement are reached, until Close.
+func (x *Exchange) Locate(stream ident.StreamID, addresses map[ident.NodeID]string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.addresses[node] = address
+	for node, address := range addresses {
+		l := x.located[node]
+		if l == nil {
+			l = &located{streams: map[ident.StreamID]struct{}{}}
+			x.located[node] = l
+		}
+		l.address = address
+		l.streams[stream] = struct{}{}
+	}
+}
+
+// unlocate forgets where the nodes of a stream are reached, under x.mu.
+func (x *Exchange) unlocate(stream ident.StreamID) {
+	for node, l := range x.located {
+		delete(l.streams, stream)
+		if len(l.streams) == 0 {
+			delete(x.located, node)
+		}
+	}
 }
 
 func (x *Exchange) address(node ident.NodeID) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	a, ok := x.addresses[node]
-	return a, ok
+	l := x.located[node]
+	if l == nil {
+		return "", false
+	}
+	return l.address, true
 }
 
 // AddSender registers a sending task; give is called with what receivers say to it and must not block.
@@ -165,11 +192,13 @@ func (x *Exchange) credit(e dispatch.CreditEvent) {
 // AskOrders makes the node ask the coordinator for its orders.
 func (x *Exchange) AskOrders() { x.askOrders() }
 
-// Close forgets the senders and channels of a stream up to a stage.
+// Close forgets what belongs to a stream up to a stage: its senders and channels, and where its nodes are. Of two stages of
+// a stream the lower one is closed before the higher one is located.
 func (x *Exchange) Close(stream ident.StreamID, stage ident.Stage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.credits.Step(dispatch.Closed{Stream: stream, Stage: stage})
+	x.unlocate(stream)
 	for s := range x.senders {
 		if s.stream == stream && s.stage <= stage {
 			delete(x.senders, s)

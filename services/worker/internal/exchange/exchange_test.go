@@ -110,6 +110,10 @@ func (m *mesh) node(t *testing.T, name string) *node {
 
 func newMesh() *mesh { return &mesh{nodes: map[string]*Exchange{}} }
 
+func (n *node) locate(other ident.NodeID, address string) {
+	n.Locate(stream, map[ident.NodeID]string{other: address})
+}
+
 // sender registers a sending task that gathers what it is told.
 func (n *node) sender(stage ident.Stage, up string) {
 	n.AddSender(dispatch.Self{Stream: stream, Stage: stage, Task: task(up), Place: n.place}, func(c dispatch.Credited) {
@@ -138,7 +142,7 @@ func TestASenderHearsWhatWasConsumedHoweverMuchIsLost(t *testing.T) {
 		m := newMesh()
 		m.lose = func(n int) bool { return n%3 != 0 } // two of three
 		a, b := m.node(t, "a"), m.node(t, "b")
-		b.Locate("a", "http://a")
+		b.locate("a", "http://a")
 		a.sender(1, "source-0")
 		b.OpenChannel(channel("source-0", "agg-1"), "a")
 		for id := ident.MsgID(1); id <= 50; id++ {
@@ -165,7 +169,7 @@ func TestAReceiverThatWaitsForItsSinkIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh()
 		a, b := m.node(t, "a"), m.node(t, "b")
-		b.Locate("a", "http://a")
+		b.locate("a", "http://a")
 		a.sender(1, "source-0")
 		b.OpenChannel(channel("source-0", "agg-1"), "a")
 		time.Sleep(dispatch.CreditSilence)
@@ -190,7 +194,7 @@ func TestWhatIsSaidIsForItsStageOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh()
 		a := m.node(t, "a")
-		a.Locate("a", "http://nowhere") // a node's own tasks need no network
+		a.locate("a", "http://nowhere") // a node's own tasks need no network
 		a.sender(2, "source-0")
 		a.OpenChannel(channel("source-0", "agg-1"), "a")
 		a.OpenChannel(dispatch.Channel{Stream: stream, Stage: 2, Upstream: task("source-0"), Task: task("agg-1")}, "a")
@@ -219,7 +223,7 @@ func TestHeldAndNoticesReachTheSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh()
 		a, b := m.node(t, "a"), m.node(t, "b")
-		b.Locate("a", "http://a")
+		b.locate("a", "http://a")
 		a.sender(1, "source-0")
 		ch := channel("source-0", "agg-1")
 		b.OpenChannel(ch, "a")
@@ -237,9 +241,41 @@ func TestHeldAndNoticesReachTheSender(t *testing.T) {
 			t.Errorf("released: told %q", n)
 		}
 		b.Close(stream, 1)
-		b.Notice(dispatch.Notice{To: "a", Entry: dispatch.CreditEntry{Stream: stream, Stage: 1, Upstream: task("source-0"), Task: task("agg-1"), Notice: dispatch.NoticeNoSuchTask}})
+		b.locate("a", "http://a")
+		b.Notice(dispatch.Notice{To: "a", Stream: stream, Stage: 2, Entry: dispatch.CreditEntry{Stream: stream, Stage: 1, Upstream: task("source-0"), Task: task("agg-1"), Notice: dispatch.NoticeNoSuchTask}})
 		if n := last(); n != dispatch.NoticeNoSuchTask {
 			t.Errorf("no such task: told %q", n)
+		}
+	})
+}
+
+// TestADeadNodeIsTriedLessAndLess: a notice for it is kept for as long as the stage that has met its message, not longer.
+func TestADeadNodeIsTriedLessAndLess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMesh()
+		b := m.node(t, "b")
+		b.locate("dead", "http://dead")
+		entry := dispatch.CreditEntry{Stream: stream, Stage: 1, Upstream: task("source-0"), Task: task("agg-1"), Notice: dispatch.NoticeNoSuchTask}
+		b.Notice(dispatch.Notice{To: "dead", Stream: stream, Stage: 2, Entry: entry})
+		sent := func(d time.Duration) (n int) {
+			m.set(func(m *mesh) { n = m.sent })
+			time.Sleep(d)
+			m.set(func(m *mesh) { n = m.sent - n })
+			return n
+		}
+		if n := sent(10 * time.Second); n < 5 || n > 10 {
+			t.Errorf("tried %d times within 10 s", n)
+		}
+		if n := sent(10 * dispatch.CreditRetryMax); n != 10 {
+			t.Errorf("then tried %d times in ten times the longest pause", n)
+		}
+		b.Close(stream, 2)
+		if n := sent(10 * dispatch.CreditRetryMax); n != 0 {
+			t.Errorf("tried %d times after the stage", n)
+		}
+		if _, known := b.address("dead"); known {
+			t.Error("its address is still kept")
 		}
 	})
 }

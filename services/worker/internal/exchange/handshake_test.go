@@ -54,7 +54,7 @@ func TestAHandshakeWaitsForAPeerThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh()
 		a, b := m.node(t, "a"), m.node(t, "b")
-		a.Locate("b", "http://b")
+		a.locate("b", "http://b")
 		w := a.await(t.Context(), check(3))
 		time.Sleep(4 * time.Second) // b's orders are on their way
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestWhatEndsAHandshake(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMesh()
 				a, b := m.node(t, "a"), m.node(t, "b")
-				a.Locate("b", "http://b")
+				a.locate("b", "http://b")
 				c.at(b)
 				w := a.await(t.Context(), check(3))
 				time.Sleep(time.Minute)
@@ -116,7 +116,7 @@ func TestASilentPeerIsAskedUntilItAnswers(t *testing.T) {
 		a := m.node(t, "a")
 		w := a.await(t.Context(), check(1)) // nobody knows where b is
 		time.Sleep(3 * time.Second)
-		a.Locate("b", "http://b")
+		a.locate("b", "http://b")
 		m.set(func(m *mesh) { m.hang = true })
 		time.Sleep(2 * dispatch.HandshakeDeadline)
 		b := m.node(t, "b")
@@ -141,7 +141,7 @@ func TestAnotherInstanceAtTheAddressIsNotThePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMesh()
 		a, b := m.node(t, "a"), m.node(t, "b")
-		a.Locate("b", "http://b")
+		a.locate("b", "http://b")
 		b.StageKnown(stream, 1, []ident.Task{task("agg-1"), task("agg-2")})
 		b.TaskReady(stream, 1, task("agg-1"))
 		b.TaskReady(stream, 1, task("agg-2"))
@@ -165,7 +165,7 @@ func TestAHandshakeEndsWithItsContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMesh()
 				a, b := m.node(t, "a"), m.node(t, "b")
-				a.Locate("b", "http://b")
+				a.locate("b", "http://b")
 				b.StageKnown(stream, 1, []ident.Task{task("agg-1"), task("agg-2")})
 				m.set(func(m *mesh) { m.hang = hang })
 				ctx, cancel := context.WithTimeout(t.Context(), after)

@@ -97,7 +97,7 @@ func (e *Engine) Start(o common.Order, changed func()) node.Run {
 		tasks: map[ident.Task]running{}, log: e.Log.With(telemetry.KeyStream, o.Name, telemetry.KeyStage, o.Stage),
 	}
 	r.mine, r.placed = placement(o, e.Place)
-	r.locate(r.placed)
+	e.Exchange.Locate(r.id, r.placed.addresses)
 	e.Exchange.StageKnown(r.id, r.stage, r.mine)
 	e.mu.Lock()
 	e.runs[r.id] = r

@@ -188,7 +188,7 @@ func (r *Run) partitions(id ident.Task, s *task.Source) {
 // Update obeys a later order of the same stage: other addresses, pause and resume, further partitions of the source.
 func (r *Run) Update(o common.Order) {
 	_, p := placement(o, r.engine.Place)
-	r.locate(p)
+	r.engine.Exchange.Locate(r.id, p.addresses)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	turned, grown := o.Wanted != r.order.Wanted, len(o.Partitions) > len(r.order.Partitions)
@@ -201,13 +201,6 @@ func (r *Run) Update(o common.Order) {
 		if ok && grown {
 			r.partitions(id, s)
 		}
-	}
-}
-
-// locate tells the exchange where the nodes of a placement are reached.
-func (r *Run) locate(p places) {
-	for node, address := range p.addresses {
-		r.engine.Exchange.Locate(node, address)
 	}
 }
 
