@@ -25,6 +25,17 @@ type Check struct {
 	Status string `json:"status"`
 }
 
+// CheckpointRefusal defines model for CheckpointRefusal.
+type CheckpointRefusal struct {
+	// Cause Why something failed.
+	Cause Cause `json:"cause"`
+
+	// Task A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Task TaskName `json:"task"`
+}
+
 // CheckpointReport A task's part of a checkpoint. One about another stage, checkpoint or transaction than runs is answered and changes nothing.
 type CheckpointReport struct {
 	// AlignMs How long inputs were closed.
@@ -108,6 +119,54 @@ type CheckpointReportsAnswer struct {
 	//
 	// Examples: 9223372036854775807
 	Term Int64 `json:"term"`
+}
+
+// CheckpointRequest Asks source tasks of a node for their parts of a checkpoint.
+type CheckpointRequest struct {
+	// Checkpoint A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Checkpoint Int64 `json:"checkpoint"`
+
+	// Instance One run of a node's process, `<counter>-<8 hex digits>`.
+	//
+	// Examples: 12-0a1b2c3d
+	Instance Instance `json:"instance"`
+
+	// LeftMs How long the checkpoint may still take.
+	//
+	// Examples: 9223372036854775807
+	LeftMs Int64 `json:"left_ms"`
+
+	// Node Names a node for as long as its data directory lives.
+	Node NodeID `json:"node"`
+
+	// Stage A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Stage Int64 `json:"stage"`
+
+	// StreamID A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	StreamID Int64      `json:"stream_id"`
+	Tasks    []TaskName `json:"tasks"`
+
+	// Term A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Term Int64 `json:"term"`
+
+	// Tx The transaction of the checkpoint.
+	//
+	// Examples: 9223372036854775807
+	Tx Int64 `json:"tx"`
+}
+
+// CheckpointTaken The answers of the tasks; one that is in neither list is asked again.
+type CheckpointTaken struct {
+	Refused []CheckpointRefusal `json:"refused"`
+	Taken   []TaskName          `json:"taken"`
 }
 
 // ColumnSpec defines model for ColumnSpec.
@@ -838,6 +897,66 @@ type TaskReport struct {
 
 	// Watermark Event time in ms. -9223372036854775808 before the first, 9223372036854775807 after the last.
 	Watermark Watermark `json:"watermark"`
+}
+
+// TriggerAnswer defines model for TriggerAnswer.
+type TriggerAnswer struct {
+	// Message Of a trigger that was sent: its number.
+	//
+	// Examples: 9223372036854775807
+	Message Int64 `json:"message"`
+
+	// Offset Of a trigger that was sent: where it lies in the edge; -1 while the broker has not answered.
+	//
+	// Examples: 9223372036854775807
+	Offset Int64 `json:"offset"`
+
+	// Status sent, waiting or not_running.
+	Status     string     `json:"status"`
+	WaitingFor []TaskName `json:"waiting_for"`
+}
+
+// TriggerAnswers defines model for TriggerAnswers.
+type TriggerAnswers struct {
+	Answers []TriggerAnswer `json:"answers"`
+}
+
+// TriggerQuestion A task has waited long for the trigger of one of its upstreams.
+type TriggerQuestion struct {
+	// Asker A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Asker TaskName `json:"asker"`
+
+	// Checkpoint A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Checkpoint Int64 `json:"checkpoint"`
+
+	// Stage A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Stage Int64 `json:"stage"`
+
+	// StreamID A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	StreamID Int64 `json:"stream_id"`
+
+	// Tx The transaction of the checkpoint.
+	//
+	// Examples: 9223372036854775807
+	Tx Int64 `json:"tx"`
+
+	// Upstream A task within its stream, `<level>-<vgroup>`.
+	//
+	// Examples: agg-3
+	Upstream TaskName `json:"upstream"`
+}
+
+// TriggerQuestions defines model for TriggerQuestions.
+type TriggerQuestions struct {
+	Questions []TriggerQuestion `json:"questions"`
 }
 
 // Version defines model for Version.

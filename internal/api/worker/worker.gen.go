@@ -270,11 +270,17 @@ type GetLiveResultsParams struct {
 	PondageScope *Scope `json:"Pondage-Scope,omitempty"`
 }
 
+// PostCheckpointJSONRequestBody defines body for PostCheckpoint for application/json ContentType.
+type PostCheckpointJSONRequestBody = externalRef0.CheckpointRequest
+
 // PostCreditsJSONRequestBody defines body for PostCredits for application/json ContentType.
 type PostCreditsJSONRequestBody = externalRef0.Credits
 
 // PostHandshakeJSONRequestBody defines body for PostHandshake for application/json ContentType.
 type PostHandshakeJSONRequestBody = externalRef0.Handshake
+
+// PostTriggerQuestionsJSONRequestBody defines body for PostTriggerQuestions for application/json ContentType.
+type PostTriggerQuestionsJSONRequestBody = externalRef0.TriggerQuestions
 
 // IngestJSONRequestBody defines body for Ingest for application/json ContentType.
 type IngestJSONRequestBody = IngestArray
@@ -356,6 +362,26 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// PostCheckpointWithBody Source tasks are to begin a checkpoint
+	//
+	// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+	// one while one runs it is refused.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+	PostCheckpointWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PostCheckpoint Source tasks are to begin a checkpoint
+	//
+	// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+	// one while one runs it is refused.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+	PostCheckpoint(ctx context.Context, body PostCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PostCreditsWithBody What another node has consumed
 	//
 	// Takes any type of body and a specified content type.
@@ -383,6 +409,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/edges/handshake (the `PostHandshake` operationId).
 	PostHandshake(ctx context.Context, body PostHandshakeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PostTriggerQuestionsWithBody Where the triggers of upstream tasks are
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+	PostTriggerQuestionsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PostTriggerQuestions Where the triggers of upstream tasks are
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+	PostTriggerQuestions(ctx context.Context, body PostTriggerQuestionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// IngestWithBody Send records
 	//
@@ -485,6 +525,46 @@ type ClientInterface interface {
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
+// PostCheckpointWithBody Source tasks are to begin a checkpoint
+//
+// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+// one while one runs it is refused.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+func (c *Client) PostCheckpointWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostCheckpointRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PostCheckpoint Source tasks are to begin a checkpoint
+//
+// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+// one while one runs it is refused.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+func (c *Client) PostCheckpoint(ctx context.Context, body PostCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostCheckpointRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PostCreditsWithBody What another node has consumed
 //
 // Takes any type of body and a specified content type.
@@ -543,6 +623,40 @@ func (c *Client) PostHandshakeWithBody(ctx context.Context, contentType string, 
 // Corresponds with POST /v1/edges/handshake (the `PostHandshake` operationId).
 func (c *Client) PostHandshake(ctx context.Context, body PostHandshakeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPostHandshakeRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PostTriggerQuestionsWithBody Where the triggers of upstream tasks are
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+func (c *Client) PostTriggerQuestionsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostTriggerQuestionsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PostTriggerQuestions Where the triggers of upstream tasks are
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+func (c *Client) PostTriggerQuestions(ctx context.Context, body PostTriggerQuestionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostTriggerQuestionsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -753,6 +867,46 @@ func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) 
 	return c.Client.Do(req)
 }
 
+// NewPostCheckpointRequest calls the generic PostCheckpoint builder with application/json body
+func NewPostCheckpointRequest(server string, body PostCheckpointJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPostCheckpointRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPostCheckpointRequestWithBody constructs an http.Request for the PostCheckpoint method, with any body, and a specified content type
+func NewPostCheckpointRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/checkpoints")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewPostCreditsRequest calls the generic PostCredits builder with application/json body
 func NewPostCreditsRequest(server string, body PostCreditsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -814,6 +968,46 @@ func NewPostHandshakeRequestWithBody(server string, contentType string, body io.
 	}
 
 	operationPath := fmt.Sprintf("/v1/edges/handshake")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPostTriggerQuestionsRequest calls the generic PostTriggerQuestions builder with application/json body
+func NewPostTriggerQuestionsRequest(server string, body PostTriggerQuestionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPostTriggerQuestionsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPostTriggerQuestionsRequestWithBody constructs an http.Request for the PostTriggerQuestions method, with any body, and a specified content type
+func NewPostTriggerQuestionsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/edges/triggers")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -1424,6 +1618,26 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// PostCheckpointWithBodyWithResponse Source tasks are to begin a checkpoint
+	//
+	// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+	// one while one runs it is refused.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+	PostCheckpointWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostCheckpointResponse, error)
+
+	// PostCheckpointWithResponse Source tasks are to begin a checkpoint
+	//
+	// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+	// one while one runs it is refused.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+	PostCheckpointWithResponse(ctx context.Context, body PostCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*PostCheckpointResponse, error)
+
 	// PostCreditsWithBodyWithResponse What another node has consumed
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -1451,6 +1665,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/edges/handshake (the `PostHandshake` operationId).
 	PostHandshakeWithResponse(ctx context.Context, body PostHandshakeJSONRequestBody, reqEditors ...RequestEditorFn) (*PostHandshakeResponse, error)
+
+	// PostTriggerQuestionsWithBodyWithResponse Where the triggers of upstream tasks are
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+	PostTriggerQuestionsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostTriggerQuestionsResponse, error)
+
+	// PostTriggerQuestionsWithResponse Where the triggers of upstream tasks are
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+	PostTriggerQuestionsWithResponse(ctx context.Context, body PostTriggerQuestionsJSONRequestBody, reqEditors ...RequestEditorFn) (*PostTriggerQuestionsResponse, error)
 
 	// IngestWithBodyWithResponse Send records
 	//
@@ -1565,6 +1793,54 @@ type ClientWithResponsesInterface interface {
 	GetVersionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVersionResponse, error)
 }
 
+type PostCheckpointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *externalRef0.CheckpointTaken
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PostCheckpointResponse) GetJSON200() *externalRef0.CheckpointTaken {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PostCheckpointResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PostCheckpointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PostCheckpointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PostCheckpointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PostCheckpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type PostCreditsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -1648,6 +1924,54 @@ func (r PostHandshakeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PostHandshakeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PostTriggerQuestionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *externalRef0.TriggerAnswers
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PostTriggerQuestionsResponse) GetJSON200() *externalRef0.TriggerAnswers {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PostTriggerQuestionsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PostTriggerQuestionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PostTriggerQuestionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PostTriggerQuestionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PostTriggerQuestionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -2059,6 +2383,38 @@ func (r GetVersionResponse) ContentType() string {
 	return ""
 }
 
+// PostCheckpointWithBodyWithResponse Source tasks are to begin a checkpoint
+//
+// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+// one while one runs it is refused.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+func (c *ClientWithResponses) PostCheckpointWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostCheckpointResponse, error) {
+	rsp, err := c.PostCheckpointWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostCheckpointResponse(rsp)
+}
+
+// PostCheckpointWithResponse Source tasks are to begin a checkpoint
+//
+// May be repeated until every task has answered: with the same transaction it is answered, not begun anew; with another
+// one while one runs it is refused.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/checkpoints (the `PostCheckpoint` operationId).
+func (c *ClientWithResponses) PostCheckpointWithResponse(ctx context.Context, body PostCheckpointJSONRequestBody, reqEditors ...RequestEditorFn) (*PostCheckpointResponse, error) {
+	rsp, err := c.PostCheckpoint(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostCheckpointResponse(rsp)
+}
+
 // PostCreditsWithBodyWithResponse What another node has consumed
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -2109,6 +2465,32 @@ func (c *ClientWithResponses) PostHandshakeWithResponse(ctx context.Context, bod
 		return nil, err
 	}
 	return ParsePostHandshakeResponse(rsp)
+}
+
+// PostTriggerQuestionsWithBodyWithResponse Where the triggers of upstream tasks are
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+func (c *ClientWithResponses) PostTriggerQuestionsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostTriggerQuestionsResponse, error) {
+	rsp, err := c.PostTriggerQuestionsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostTriggerQuestionsResponse(rsp)
+}
+
+// PostTriggerQuestionsWithResponse Where the triggers of upstream tasks are
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/edges/triggers (the `PostTriggerQuestions` operationId).
+func (c *ClientWithResponses) PostTriggerQuestionsWithResponse(ctx context.Context, body PostTriggerQuestionsJSONRequestBody, reqEditors ...RequestEditorFn) (*PostTriggerQuestionsResponse, error) {
+	rsp, err := c.PostTriggerQuestions(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePostTriggerQuestionsResponse(rsp)
 }
 
 // IngestWithBodyWithResponse Send records
@@ -2283,6 +2665,39 @@ func (c *ClientWithResponses) GetVersionWithResponse(ctx context.Context, reqEdi
 	return ParseGetVersionResponse(rsp)
 }
 
+// ParsePostCheckpointResponse parses an HTTP response from a PostCheckpointWithResponse call
+func ParsePostCheckpointResponse(rsp *http.Response) (*PostCheckpointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PostCheckpointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest externalRef0.CheckpointTaken
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParsePostCreditsResponse parses an HTTP response from a PostCreditsWithResponse call
 func ParsePostCreditsResponse(rsp *http.Response) (*PostCreditsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -2328,6 +2743,39 @@ func ParsePostHandshakeResponse(rsp *http.Response) (*PostHandshakeResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest externalRef0.HandshakeAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePostTriggerQuestionsResponse parses an HTTP response from a PostTriggerQuestionsWithResponse call
+func ParsePostTriggerQuestionsResponse(rsp *http.Response) (*PostTriggerQuestionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PostTriggerQuestionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest externalRef0.TriggerAnswers
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -2644,12 +3092,18 @@ func ParseGetVersionResponse(rsp *http.Response) (*GetVersionResponse, error) {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// PostCheckpoint Source tasks are to begin a checkpoint
+	// (POST /v1/checkpoints)
+	PostCheckpoint(w http.ResponseWriter, r *http.Request)
 	// PostCredits What another node has consumed
 	// (POST /v1/edges/credits)
 	PostCredits(w http.ResponseWriter, r *http.Request)
 	// PostHandshake Whether receivers are ready
 	// (POST /v1/edges/handshake)
 	PostHandshake(w http.ResponseWriter, r *http.Request)
+	// PostTriggerQuestions Where the triggers of upstream tasks are
+	// (POST /v1/edges/triggers)
+	PostTriggerQuestions(w http.ResponseWriter, r *http.Request)
 	// Ingest Send records
 	// (POST /v1/ingest/{source})
 	Ingest(w http.ResponseWriter, r *http.Request, source externalRef0.Name, params IngestParams)
@@ -2680,6 +3134,12 @@ type ServerInterface interface {
 
 type Unimplemented struct{}
 
+// PostCheckpoint Source tasks are to begin a checkpoint
+// (POST /v1/checkpoints)
+func (_ Unimplemented) PostCheckpoint(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // PostCredits What another node has consumed
 // (POST /v1/edges/credits)
 func (_ Unimplemented) PostCredits(w http.ResponseWriter, r *http.Request) {
@@ -2689,6 +3149,12 @@ func (_ Unimplemented) PostCredits(w http.ResponseWriter, r *http.Request) {
 // PostHandshake Whether receivers are ready
 // (POST /v1/edges/handshake)
 func (_ Unimplemented) PostHandshake(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PostTriggerQuestions Where the triggers of upstream tasks are
+// (POST /v1/edges/triggers)
+func (_ Unimplemented) PostTriggerQuestions(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -2749,6 +3215,20 @@ type ServerInterfaceWrapper struct {
 
 type MiddlewareFunc func(http.Handler) http.Handler
 
+// PostCheckpoint operation middleware
+func (siw *ServerInterfaceWrapper) PostCheckpoint(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PostCheckpoint(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // PostCredits operation middleware
 func (siw *ServerInterfaceWrapper) PostCredits(w http.ResponseWriter, r *http.Request) {
 
@@ -2768,6 +3248,20 @@ func (siw *ServerInterfaceWrapper) PostHandshake(w http.ResponseWriter, r *http.
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PostHandshake(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PostTriggerQuestions operation middleware
+func (siw *ServerInterfaceWrapper) PostTriggerQuestions(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PostTriggerQuestions(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3324,6 +3818,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Post(options.BaseURL+"/v1/edges/credits", wrapper.PostCredits)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/checkpoints", wrapper.PostCheckpoint)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/edges/triggers", wrapper.PostTriggerQuestions)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/edges/handshake", wrapper.PostHandshake)
 	})
 	r.Group(func(r chi.Router) {
@@ -3361,6 +3861,45 @@ type BusyApplicationProblemPlusJSONResponse struct {
 }
 
 type ProblemApplicationProblemPlusJSONResponse externalRef0.Problem
+
+type PostCheckpointRequestObject struct {
+	Body *PostCheckpointJSONRequestBody
+}
+
+type PostCheckpointResponseObject interface {
+	VisitPostCheckpointResponse(w http.ResponseWriter) error
+}
+
+type PostCheckpoint200JSONResponse externalRef0.CheckpointTaken
+
+func (response PostCheckpoint200JSONResponse) VisitPostCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PostCheckpointdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response PostCheckpointdefaultApplicationProblemPlusJSONResponse) VisitPostCheckpointResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
 
 type PostCreditsRequestObject struct {
 	Body *PostCreditsJSONRequestBody
@@ -3423,6 +3962,45 @@ type PostHandshakedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PostHandshakedefaultApplicationProblemPlusJSONResponse) VisitPostHandshakeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PostTriggerQuestionsRequestObject struct {
+	Body *PostTriggerQuestionsJSONRequestBody
+}
+
+type PostTriggerQuestionsResponseObject interface {
+	VisitPostTriggerQuestionsResponse(w http.ResponseWriter) error
+}
+
+type PostTriggerQuestions200JSONResponse externalRef0.TriggerAnswers
+
+func (response PostTriggerQuestions200JSONResponse) VisitPostTriggerQuestionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PostTriggerQuestionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response PostTriggerQuestionsdefaultApplicationProblemPlusJSONResponse) VisitPostTriggerQuestionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -3886,12 +4464,18 @@ func (response GetVersiondefaultApplicationProblemPlusJSONResponse) VisitGetVers
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// PostCheckpoint Source tasks are to begin a checkpoint
+	// (POST /v1/checkpoints)
+	PostCheckpoint(ctx context.Context, request PostCheckpointRequestObject) (PostCheckpointResponseObject, error)
 	// PostCredits What another node has consumed
 	// (POST /v1/edges/credits)
 	PostCredits(ctx context.Context, request PostCreditsRequestObject) (PostCreditsResponseObject, error)
 	// PostHandshake Whether receivers are ready
 	// (POST /v1/edges/handshake)
 	PostHandshake(ctx context.Context, request PostHandshakeRequestObject) (PostHandshakeResponseObject, error)
+	// PostTriggerQuestions Where the triggers of upstream tasks are
+	// (POST /v1/edges/triggers)
+	PostTriggerQuestions(ctx context.Context, request PostTriggerQuestionsRequestObject) (PostTriggerQuestionsResponseObject, error)
 	// Ingest Send records
 	// (POST /v1/ingest/{source})
 	Ingest(ctx context.Context, request IngestRequestObject) (IngestResponseObject, error)
@@ -3957,6 +4541,37 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
+// PostCheckpoint operation middleware
+func (sh *strictHandler) PostCheckpoint(w http.ResponseWriter, r *http.Request) {
+	var request PostCheckpointRequestObject
+
+	var body PostCheckpointJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PostCheckpoint(ctx, request.(PostCheckpointRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PostCheckpoint")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PostCheckpointResponseObject); ok {
+		if err := validResponse.VisitPostCheckpointResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // PostCredits operation middleware
 func (sh *strictHandler) PostCredits(w http.ResponseWriter, r *http.Request) {
 	var request PostCreditsRequestObject
@@ -4012,6 +4627,37 @@ func (sh *strictHandler) PostHandshake(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PostHandshakeResponseObject); ok {
 		if err := validResponse.VisitPostHandshakeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PostTriggerQuestions operation middleware
+func (sh *strictHandler) PostTriggerQuestions(w http.ResponseWriter, r *http.Request) {
+	var request PostTriggerQuestionsRequestObject
+
+	var body PostTriggerQuestionsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PostTriggerQuestions(ctx, request.(PostTriggerQuestionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PostTriggerQuestions")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PostTriggerQuestionsResponseObject); ok {
+		if err := validResponse.VisitPostTriggerQuestionsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -22,6 +22,14 @@ type Edges interface {
 	Check(ctx context.Context, c dispatch.Check) (dispatch.CheckAnswer, error)
 }
 
+// Checkpoints is the part of this node's tasks in checkpoints (*stage.Engine).
+type Checkpoints interface {
+	// Request asks source tasks for their parts, and returns what each has answered within the context.
+	Request(ctx context.Context, r common.CheckpointRequest) (common.CheckpointTaken, error)
+	// Triggers answers the questions of other nodes' tasks, in their order.
+	Triggers(ctx context.Context, q common.TriggerQuestions) (common.TriggerAnswers, error)
+}
+
 // Ingest writes records (*ingest.Service).
 type Ingest interface {
 	Lines(ctx context.Context, source, key string, body io.Reader) (int64, error)
@@ -53,15 +61,16 @@ type SetAside interface {
 
 // Config is what the API stands on.
 type Config struct {
-	Node     common.Place // this node, in answers
-	Orders   Orders
-	Edges    Edges
-	Ingest   Ingest
-	Results  Results
-	Live     Live
-	Explain  Explain
-	SetAside SetAside
-	Version  common.Version
+	Node        common.Place // this node, in answers
+	Orders      Orders
+	Edges       Edges
+	Checkpoints Checkpoints
+	Ingest      Ingest
+	Results     Results
+	Live        Live
+	Explain     Explain
+	SetAside    SetAside
+	Version     common.Version
 }
 
 // Mount puts the operations on a server.

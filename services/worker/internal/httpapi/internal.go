@@ -39,3 +39,21 @@ func (h *handler) PostHandshake(ctx context.Context, r api.PostHandshakeRequestO
 	}
 	return api.PostHandshake200JSONResponse(peers.CheckAnswerDoc(answer)), nil
 }
+
+// PostCheckpoint asks source tasks for their parts of a checkpoint.
+func (h *handler) PostCheckpoint(ctx context.Context, r api.PostCheckpointRequestObject) (api.PostCheckpointResponseObject, error) {
+	answer, err := h.Checkpoints.Request(ctx, *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return api.PostCheckpoint200JSONResponse(answer), nil
+}
+
+// PostTriggerQuestions answers other nodes' questions for triggers.
+func (h *handler) PostTriggerQuestions(ctx context.Context, r api.PostTriggerQuestionsRequestObject) (api.PostTriggerQuestionsResponseObject, error) {
+	answers, err := h.Checkpoints.Triggers(ctx, *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return api.PostTriggerQuestions200JSONResponse(answers), nil
+}
