@@ -73,7 +73,8 @@ type Part struct {
 	Taken bool
 	// Gone tells whether the instance that the placement names has ended.
 	Gone bool
-	// Done and Failed are its report; Failed is why.
+	// Done and Failed are its report, or its refusal; Failed is why, Code what kind of failure it is.
 	Done   bool
 	Failed string
+	Code   string
 }

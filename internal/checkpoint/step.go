@@ -19,7 +19,7 @@ const (
 	Request
 	// Complete: write that it is complete, under the locks of DESIGN §7.6. Its outcome may be unknown: then the facts are read again.
 	Complete
-	// Fail: write that it has failed, with Reason; Alert tells whether the stream's owner is to be told.
+	// Fail: write that it has failed, with Code and Reason; Alert tells whether the stream's owner is to be told.
 	Fail
 )
 
@@ -33,10 +33,17 @@ type Decision struct {
 	Do     Do
 	Ask    []ident.Task
 	LeftMs ident.MonoMs
+	Code   string
 	Reason string
 	Alert  bool
 	At     ident.MonoMs
 }
+
+// The codes of failures that no task has reported.
+const (
+	CodeTimeout   = "checkpoint_timeout"
+	CodeNodeEnded = "node_restarted"
+)
 
 // Step says what to do next for the stream's running checkpoint.
 func Step(s Stream, now ident.MonoMs) Decision {
@@ -46,12 +53,12 @@ func Step(s Stream, now ident.MonoMs) Decision {
 	for _, p := range r.Parts {
 		switch {
 		case p.Failed != "":
-			return s.fail(fmt.Sprintf("%s: %s", p.Task, p.Failed))
+			return s.fail(p.Code, fmt.Sprintf("%s: %s", p.Task, p.Failed))
 		case p.Done:
 			continue
 		case p.Gone:
 			// The reset that follows does the same under the same locks; whoever comes first.
-			return s.fail(fmt.Sprintf("%s: node %s has ended", p.Task, p.Node))
+			return s.fail(CodeNodeEnded, fmt.Sprintf("%s: node %s has ended", p.Task, p.Node))
 		case p.Asked && !p.Taken:
 			ask = append(ask, p.Task)
 		}
@@ -61,15 +68,15 @@ func Step(s Stream, now ident.MonoMs) Decision {
 	case len(missing) == 0:
 		return Decision{Do: Complete} // also when its time is over by now: every part is durable
 	case now >= end:
-		return s.fail("its time is over; nothing has come from " + list(missing))
+		return s.fail(CodeTimeout, "its time is over; nothing has come from "+list(missing))
 	case len(ask) > 0:
 		return Decision{Do: Request, Ask: ask, LeftMs: end - now, At: end}
 	}
 	return Decision{At: end}
 }
 
-func (s Stream) fail(why string) Decision {
-	return Decision{Do: Fail, Reason: why, Alert: s.Settings.MaxFailed > 0 && (s.FailedInRow+1)%s.Settings.MaxFailed == 0}
+func (s Stream) fail(code, why string) Decision {
+	return Decision{Do: Fail, Code: code, Reason: why, Alert: s.Settings.MaxFailed > 0 && (s.FailedInRow+1)%s.Settings.MaxFailed == 0}
 }
 
 func list(tasks []ident.Task) string {
