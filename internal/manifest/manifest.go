@@ -72,6 +72,8 @@ type Partition struct {
 	Tables []Table `json:"tables,omitempty"`
 	// Seen are the ingest keys whose repeats are to be dropped.
 	Seen []Seen `json:"seen,omitempty"`
+	// Replayed are the offsets of dead letters whose replay was taken, in the order in which they were.
+	Replayed []ident.LastOffset `json:"replayed,omitempty"`
 }
 
 // Counters say what became of a partition's records (I3).

@@ -28,7 +28,7 @@ func full() *Manifest {
 		Source: &Source{Watermark: ident.WatermarkNone, Asleep: true, Partitions: []Partition{{
 			Topic: "t", TopicID: "AAA", Partition: 2, Next: 1<<62 + 1, Epoch: -1, Highest: -5, Floor: ident.WatermarkEnd,
 			Counters: Counters{Counted: 1, Filtered: 2, NoWindow: 3, Late: 4, DeadLettered: 5},
-			Tables:   []Table{{Name: "温度\n<&>", Last: -1}}, Seen: []Seen{{Key: []byte("k/\xff"), Ms: 5}},
+			Tables:   []Table{{Name: "温度\n<&>", Last: -1}}, Seen: []Seen{{Key: []byte("k/\xff"), Ms: 5}}, Replayed: []ident.LastOffset{1<<62 + 3, 4},
 		}}},
 		Merge: &Merge{Watermark: 5, SilenceMs: 7, Upstreams: []Upstream{{Task: "source-1", Watermark: 9}}},
 		Sinks: []Sink{{Kind: "kafka", Marker: 10, Intervals: []Interval{{After: 11, Hash: results, Rows: 3}}}},

@@ -116,6 +116,8 @@ const (
 	CodeMetastoreWentBack Code = "metastore_went_back"
 	// CodeMethodNotAllowed: The path does not have this method.
 	CodeMethodNotAllowed Code = "method_not_allowed"
+	// CodeMisplacedReplay: The replay of a dead letter lies outside of the topic and partition it was in first.
+	CodeMisplacedReplay Code = "misplaced_replay"
 	// CodeMissingMember: A required member is missing.
 	CodeMissingMember Code = "missing_member"
 	// CodeMissingTable: The record has no table name where the source says.
@@ -375,6 +377,7 @@ var catalogue = map[Code]Entry{
 	CodeMetastoreUnreachable:       {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The metastore does not answer", Remedy: "Check postgres.url and that Postgres runs."},
 	CodeMetastoreWentBack:          {Kinds: KindRequest, Status: 503, Retryable: false, Title: "The metastore is older than what the nodes know", Remedy: "A backup was restored or an asynchronous standby promoted; compare before going on."},
 	CodeMethodNotAllowed:           {Kinds: KindRequest, Status: 405, Retryable: false, Title: "The path does not have this method", Remedy: "Use one of the methods in the Allow header."},
+	CodeMisplacedReplay:            {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The replay of a dead letter lies outside of the topic and partition it was in first", Remedy: "Replay with `pondage dead-letters replay`; who writes header `dlq` himself must write to the partition that it names."},
 	CodeMissingMember:              {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A required member is missing", Remedy: "Add it."},
 	CodeMissingTable:               {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no table name where the source says", Remedy: "Check `table` of the source."},
 	CodeMissingTime:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "The record has no event time where the source says", Remedy: "Check `event_time` of the source."},

@@ -108,8 +108,14 @@ func (s *Source) decode(ctx context.Context, p *partition, c *kafka.Chunk) error
 		if p.Until.Reached(ident.NextOffset(r.Offset)) {
 			break
 		}
-		if r.HeaderCount() > 0 && p.repeats.seen(r) {
-			continue
+		if r.HeaderCount() > 0 {
+			take, err := s.admit(ctx, p, r)
+			if err != nil {
+				return err
+			}
+			if !take {
+				continue
+			}
 		}
 		v := s.decoder.Append(r.Value, limits, s.batch)
 		if !v.OK() {
@@ -131,6 +137,19 @@ func (s *Source) decode(ctx context.Context, p *partition, c *kafka.Chunk) error
 		return unreadable(err)
 	}
 	return s.evaluate(ctx, p, c)
+}
+
+// admit tells whether a record with headers is to be decoded: not one that repeats another.
+func (s *Source) admit(ctx context.Context, p *partition, r *kafka.Record) (bool, error) {
+	if p.repeats.seen(r) {
+		return false, nil
+	}
+	v := p.replays.judge(&p.SourcePartition, s.cfg.Plan.Stream.Name, r)
+	if v == misplaced {
+		p.counters.DeadLettered++
+		return false, s.cfg.Aside.Dead(ctx, p.Topic, p.Partition, r, codeMisplaced, "it is the replay of a record of another topic or partition")
+	}
+	return v == takeIt, nil
 }
 
 // evaluate takes the decoded rows through the pipeline, and sets aside what that has listed.

@@ -87,6 +87,7 @@ type partition struct {
 	done     bool
 	counters Counters
 	repeats  *repeats // ingest keys seen; nil when dedup is off
+	replays  replays  // dead letters taken once more
 }
 
 // NewSource returns a source task that has not started.

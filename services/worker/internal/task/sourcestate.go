@@ -49,7 +49,7 @@ func (s *Source) frozen(m *manifest.Manifest) {
 		p, w := s.partitions[n], st.Partitions[n]
 		out := manifest.Partition{
 			Topic: p.Topic, TopicID: p.TopicID.String(), Partition: n, Next: p.next, Epoch: noEpoch, Highest: w.Highest, Floor: w.Floor,
-			Counters: manifest.Counters(p.counters), Seen: p.repeats.state(),
+			Counters: manifest.Counters(p.counters), Seen: p.repeats.state(), Replayed: p.replays.state(),
 		}
 		for _, table := range slices.Sorted(maps.Keys(w.Tables)) {
 			out.Tables = append(out.Tables, manifest.Table{Name: table, Last: w.Tables[table]})
@@ -96,6 +96,7 @@ func (s *Source) restore(p *partition) error {
 		}
 		p.TopicID, p.Start, p.next, p.end, p.counters = id, r.Next, r.Next, r.Next, Counters(r.Counters)
 		p.repeats.load(r.Seen)
+		p.replays.load(r.Replayed)
 	}
 	return nil
 }
