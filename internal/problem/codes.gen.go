@@ -40,10 +40,16 @@ const (
 	CodeBrokerUnreachable Code = "broker_unreachable"
 	// CodeBusy: Another long action on the stream is running.
 	CodeBusy Code = "busy"
+	// CodeCheckpointFailed: A checkpoint has failed; the stream goes on.
+	CodeCheckpointFailed Code = "checkpoint_failed"
+	// CodeCheckpointLost: The checkpoint that the stream goes on from cannot be read, and no older one is exact.
+	CodeCheckpointLost Code = "checkpoint_lost"
 	// CodeCheckpointNotComplete: The checkpoint is not complete, so nothing can go on from it.
 	CodeCheckpointNotComplete Code = "checkpoint_not_complete"
 	// CodeCheckpointUnknown: There is no such checkpoint.
 	CodeCheckpointUnknown Code = "checkpoint_unknown"
+	// CodeCheckpointsFailing: Several checkpoints of a stream have failed in a row.
+	CodeCheckpointsFailing Code = "checkpoints_failing"
 	// CodeCommitOutcomeUnknown: Nobody knows whether a transaction was committed.
 	CodeCommitOutcomeUnknown Code = "commit_outcome_unknown"
 	// CodeConflictingMembers: Two members exclude each other.
@@ -339,8 +345,11 @@ var catalogue = map[Code]Entry{
 	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting. If it lasts, look at its disk and its log."},
 	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
 	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
+	CodeCheckpointFailed:           {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A checkpoint has failed; the stream goes on", Remedy: "Nothing, unless it goes on: the message says why, and the next one follows."},
+	CodeCheckpointLost:             {Kinds: KindCause, Status: 0, Retryable: false, Title: "The checkpoint that the stream goes on from cannot be read, and no older one is exact", Remedy: "Bring its files back and start the stream again, or recover it from an older checkpoint: POST /v1/streams/{name}/recover with accept_duplicates."},
 	CodeCheckpointNotComplete:      {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The checkpoint is not complete, so nothing can go on from it", Remedy: "Choose a complete one, or wait until it is."},
 	CodeCheckpointUnknown:          {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such checkpoint", Remedy: "List them: GET /v1/streams/{name}/checkpoints. Older ones are dropped; a savepoint keeps one."},
+	CodeCheckpointsFailing:         {Kinds: KindEvent, Status: 0, Retryable: false, Title: "Several checkpoints of a stream have failed in a row", Remedy: "The message says why the last one failed. Until one is complete a recovery goes back to the last complete one, and transactional outputs show nothing newer."},
 	CodeCommitOutcomeUnknown:       {Kinds: KindCause, Status: 0, Retryable: false, Title: "Nobody knows whether a transaction was committed", Remedy: "Nothing: the task reads the output's marker, and decides by it."},
 	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
 	CodeCorruptBatch:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
