@@ -439,6 +439,19 @@ type NodeUpdate struct {
 	Task TaskName `json:"task"`
 }
 
+// NotReplayed defines model for NotReplayed.
+type NotReplayed struct {
+	// Offset A 64-bit signed integer in decimal.
+	//
+	// Examples: 9223372036854775807
+	Offset    Int64  `json:"offset"`
+	Partition int32  `json:"partition"`
+	Reason    string `json:"reason"`
+
+	// Topic Empty for a result: it has no origin.
+	Topic string `json:"topic"`
+}
+
 // NullableCause Why something failed, or null.
 type NullableCause = Cause
 
@@ -453,6 +466,9 @@ type NullableObject = scalar.Raw
 
 // NullableRestore The checkpoint that a stage begins from, or null.
 type NullableRestore = Restore
+
+// Offset An offset in Kafka.
+type Offset = scalar.Int64
 
 // Order What is wanted of one stream, in full. It may be repeated: a node ignores one with a lower (term, generation, stage)
 // than it obeyed, and starts a (stage, task) at most once.
@@ -693,6 +709,52 @@ type RegistrationAnswer struct {
 	// Examples: 9223372036854775807
 	Term    Int64 `json:"term"`
 	Vgroups int32 `json:"vgroups"`
+}
+
+// ReplayAnswer defines model for ReplayAnswer.
+type ReplayAnswer struct {
+	// NotReplayed The first 1,000.
+	NotReplayed      []NotReplayed `json:"not_replayed"`
+	NotReplayedCount int64         `json:"not_replayed_count"`
+
+	// Replayed Records that Kafka has.
+	Replayed int64 `json:"replayed"`
+}
+
+// ReplayRecord A dead letter by its origin, and its mended bytes, if any; else it is sent as it was.
+type ReplayRecord struct {
+	// Offset An offset in Kafka.
+	Offset    Offset `json:"offset"`
+	Partition int32  `json:"partition"`
+
+	// Value The mended bytes as text.
+	Value *string `json:"value,omitempty"`
+
+	// ValueBase64 The mended bytes; not beside value.
+	ValueBase64 []byte `json:"value_base64,omitempty"`
+}
+
+// ReplayRequest Which dead letters; all, where no member chooses. A dead letter has to be within all that is said.
+type ReplayRequest struct {
+	// Codes Those with one of these codes.
+	Codes []string `json:"codes,omitempty"`
+
+	// From Those whose offset was this one or higher.
+	From *Offset `json:"from,omitempty"`
+
+	// Partition Those that were in this partition of the source's topic.
+	Partition *int32 `json:"partition,omitempty"`
+
+	// Records These, each once.
+	Records []ReplayRecord `json:"records,omitempty"`
+
+	// Stream Only this stream takes the records. Without it all streams of the source do; but what an expression of a stream has rejected goes to that stream only.
+	//
+	// Examples: flights_1h
+	Stream *Name `json:"stream,omitempty"`
+
+	// To Those whose offset was lower.
+	To *Offset `json:"to,omitempty"`
 }
 
 // ReportedCounters Every record is in exactly one of them.

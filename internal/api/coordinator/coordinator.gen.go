@@ -773,6 +773,13 @@ type ListDeadLettersParams struct {
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ReplayDeadLettersParams defines parameters for ReplayDeadLetters.
+type ReplayDeadLettersParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ExecuteSQLParams defines parameters for ExecuteSQL.
 type ExecuteSQLParams struct {
 	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
@@ -971,6 +978,9 @@ type CreateSourceJSONRequestBody = externalRef0.SourceSpec
 
 // PutSourceJSONRequestBody defines body for PutSource for application/json ContentType.
 type PutSourceJSONRequestBody = externalRef0.SourceSpec
+
+// ReplayDeadLettersJSONRequestBody defines body for ReplayDeadLetters for application/json ContentType.
+type ReplayDeadLettersJSONRequestBody = externalRef0.ReplayRequest
 
 // ExecuteSQLJSONRequestBody defines body for ExecuteSQL for application/json ContentType.
 type ExecuteSQLJSONRequestBody = SQLRequest
@@ -1210,6 +1220,30 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayDeadLettersWithBody Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithBody(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayDeadLetters Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLetters(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExecuteSQLWithBody Execute one statement
 	//
@@ -1843,6 +1877,50 @@ func (c *Client) PutSource(ctx context.Context, name externalRef0.Name, params *
 // Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 func (c *Client) ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDeadLettersRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayDeadLettersWithBody Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *Client) ReplayDeadLettersWithBody(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayDeadLettersRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayDeadLetters Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *Client) ReplayDeadLetters(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayDeadLettersRequest(c.Server, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3354,6 +3432,68 @@ func NewListDeadLettersRequest(server string, name externalRef0.Name, params *Li
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplayDeadLettersRequest calls the generic ReplayDeadLetters builder with application/json body
+func NewReplayDeadLettersRequest(server string, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplayDeadLettersRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewReplayDeadLettersRequestWithBody constructs an http.Request for the ReplayDeadLetters method, with any body, and a specified content type
+func NewReplayDeadLettersRequestWithBody(server string, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sources/%s/dead-letters/replay", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -5341,6 +5481,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error)
 
+	// ReplayDeadLettersWithBodyWithResponse Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error)
+
+	// ReplayDeadLettersWithResponse Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error)
+
 	// ExecuteSQLWithBodyWithResponse Execute one statement
 	//
 	// CREATE, DROP, SHOW, DESCRIBE or EXPLAIN.
@@ -6387,6 +6551,54 @@ func (r ListDeadLettersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplayDeadLettersResponse307Headers the declared response headers of an HTTP 307 response for ReplayDeadLetters
+type ReplayDeadLettersResponse307Headers struct {
+	Location string
+}
+
+type ReplayDeadLettersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers307 the parsed response headers for an HTTP 307 response
+	Headers307 *ReplayDeadLettersResponse307Headers
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplayDeadLettersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplayDeadLettersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplayDeadLettersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplayDeadLettersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplayDeadLettersResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8255,6 +8467,42 @@ func (c *ClientWithResponses) ListDeadLettersWithResponse(ctx context.Context, n
 	return ParseListDeadLettersResponse(rsp)
 }
 
+// ReplayDeadLettersWithBodyWithResponse Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *ClientWithResponses) ReplayDeadLettersWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error) {
+	rsp, err := c.ReplayDeadLettersWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayDeadLettersResponse(rsp)
+}
+
+// ReplayDeadLettersWithResponse Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *ClientWithResponses) ReplayDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error) {
+	rsp, err := c.ReplayDeadLetters(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayDeadLettersResponse(rsp)
+}
+
 // ExecuteSQLWithBodyWithResponse Execute one statement
 //
 // CREATE, DROP, SHOW, DESCRIBE or EXPLAIN.
@@ -9404,6 +9652,48 @@ func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse,
 	switch {
 	case rsp.StatusCode == 307:
 		var headers ListDeadLettersResponse307Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers307 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReplayDeadLettersResponse parses an HTTP response from a ReplayDeadLettersWithResponse call
+func ParseReplayDeadLettersResponse(rsp *http.Response) (*ReplayDeadLettersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplayDeadLettersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 307:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 307:
+		var headers ReplayDeadLettersResponse307Headers
 		if values := rsp.Header.Values("Location"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -10744,6 +11034,9 @@ type ServerInterface interface {
 	// ListDeadLetters List records that were set aside
 	// (GET /v1/sources/{name}/dead-letters)
 	ListDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListDeadLettersParams)
+	// ReplayDeadLetters Append dead letters to their source once more
+	// (POST /v1/sources/{name}/dead-letters/replay)
+	ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams)
 	// ExecuteSQL Execute one statement
 	// (POST /v1/sql)
 	ExecuteSQL(w http.ResponseWriter, r *http.Request, params ExecuteSQLParams)
@@ -10927,6 +11220,12 @@ func (_ Unimplemented) PutSource(w http.ResponseWriter, r *http.Request, name ex
 // ListDeadLetters List records that were set aside
 // (GET /v1/sources/{name}/dead-letters)
 func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListDeadLettersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ReplayDeadLetters Append dead letters to their source once more
+// (POST /v1/sources/{name}/dead-letters/replay)
+func (_ Unimplemented) ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -11628,6 +11927,56 @@ func (siw *ServerInterfaceWrapper) ListDeadLetters(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListDeadLetters(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplayDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) ReplayDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplayDeadLettersParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplayDeadLetters(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13213,6 +13562,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/v1/sources/{name}/dead-letters", wrapper.ListDeadLetters)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/sources/{name}/dead-letters/replay", wrapper.ReplayDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/streams", wrapper.ListStreams)
 	})
 	r.Group(func(r chi.Router) {
@@ -13892,6 +14244,41 @@ type ListDeadLettersdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListDeadLettersdefaultApplicationProblemPlusJSONResponse) VisitListDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayDeadLettersRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params ReplayDeadLettersParams
+	Body   *ReplayDeadLettersJSONRequestBody
+}
+
+type ReplayDeadLettersResponseObject interface {
+	VisitReplayDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type ReplayDeadLetters307Response = RedirectResponse
+
+func (response ReplayDeadLetters307Response) VisitReplayDeadLettersResponse(w http.ResponseWriter) error {
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(307)
+	return nil
+}
+
+type ReplayDeadLettersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ReplayDeadLettersdefaultApplicationProblemPlusJSONResponse) VisitReplayDeadLettersResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -15291,6 +15678,9 @@ type StrictServerInterface interface {
 	// ListDeadLetters List records that were set aside
 	// (GET /v1/sources/{name}/dead-letters)
 	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
+	// ReplayDeadLetters Append dead letters to their source once more
+	// (POST /v1/sources/{name}/dead-letters/replay)
+	ReplayDeadLetters(ctx context.Context, request ReplayDeadLettersRequestObject) (ReplayDeadLettersResponseObject, error)
 	// ExecuteSQL Execute one statement
 	// (POST /v1/sql)
 	ExecuteSQL(ctx context.Context, request ExecuteSQLRequestObject) (ExecuteSQLResponseObject, error)
@@ -15814,6 +16204,40 @@ func (sh *strictHandler) ListDeadLetters(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListDeadLettersResponseObject); ok {
 		if err := validResponse.VisitListDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplayDeadLetters operation middleware
+func (sh *strictHandler) ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams) {
+	var request ReplayDeadLettersRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body ReplayDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplayDeadLetters(ctx, request.(ReplayDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplayDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplayDeadLettersResponseObject); ok {
+		if err := validResponse.VisitReplayDeadLettersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

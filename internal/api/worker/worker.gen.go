@@ -222,6 +222,13 @@ type ListDeadLettersParams struct {
 	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ReplayDeadLettersParams defines parameters for ReplayDeadLetters.
+type ReplayDeadLettersParams struct {
+	// IdempotencyKey Makes a repeat harmless: the first answer is given again. The same key with another body is refused
+	// (`idempotency_key_reused`); while the first request runs, a repeat gets the retryable `request_in_progress`.
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ExplainWindowParams defines parameters for ExplainWindow.
 type ExplainWindowParams struct {
 	// Time An event time: which windows hold it, and why are they not out yet?
@@ -287,6 +294,9 @@ type IngestJSONRequestBody = IngestArray
 
 // PostOrdersJSONRequestBody defines body for PostOrders for application/json ContentType.
 type PostOrdersJSONRequestBody = externalRef0.Orders
+
+// ReplayDeadLettersJSONRequestBody defines body for ReplayDeadLetters for application/json ContentType.
+type ReplayDeadLettersJSONRequestBody = externalRef0.ReplayRequest
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -475,6 +485,34 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayDeadLettersWithBody Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithBody(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReplayDeadLetters Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLetters(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainWindow Why a window is not out yet
 	//
@@ -759,6 +797,54 @@ func (c *Client) PostOrders(ctx context.Context, body PostOrdersJSONRequestBody,
 // Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 func (c *Client) ListDeadLetters(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDeadLettersRequest(c.Server, name, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayDeadLettersWithBody Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *Client) ReplayDeadLettersWithBody(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayDeadLettersRequestWithBody(c.Server, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReplayDeadLetters Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *Client) ReplayDeadLetters(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplayDeadLettersRequest(c.Server, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1197,6 +1283,68 @@ func NewListDeadLettersRequest(server string, name externalRef0.Name, params *Li
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewReplayDeadLettersRequest calls the generic ReplayDeadLetters builder with application/json body
+func NewReplayDeadLettersRequest(server string, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReplayDeadLettersRequestWithBody(server, name, params, "application/json", bodyReader)
+}
+
+// NewReplayDeadLettersRequestWithBody constructs an http.Request for the ReplayDeadLetters method, with any body, and a specified content type
+func NewReplayDeadLettersRequestWithBody(server string, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/sources/%s/dead-letters/replay", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -1734,6 +1882,34 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/sources/{name}/dead-letters (the `ListDeadLetters` operationId).
 	ListDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*ListDeadLettersResponse, error)
 
+	// ReplayDeadLettersWithBodyWithResponse Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error)
+
+	// ReplayDeadLettersWithResponse Append dead letters to their source once more
+	//
+	// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+	// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+	// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+	// judged like any other: it may be late by now.
+	//
+	// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+	ReplayDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error)
+
 	// ExplainWindowWithResponse Why a window is not out yet
 	//
 	// The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
@@ -2144,6 +2320,68 @@ func (r ListDeadLettersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListDeadLettersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReplayDeadLettersResponse503Headers the declared response headers of an HTTP 503 response for ReplayDeadLetters
+type ReplayDeadLettersResponse503Headers struct {
+	RetryAfter int32
+}
+
+type ReplayDeadLettersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *externalRef0.ReplayAnswer
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Busy
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ReplayDeadLettersResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplayDeadLettersResponse) GetJSON200() *externalRef0.ReplayAnswer {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ReplayDeadLettersResponse) GetApplicationProblemJSON503() *Busy {
+	return r.ApplicationProblemJSON503
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReplayDeadLettersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplayDeadLettersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplayDeadLettersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplayDeadLettersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplayDeadLettersResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -2577,6 +2815,46 @@ func (c *ClientWithResponses) ListDeadLettersWithResponse(ctx context.Context, n
 	return ParseListDeadLettersResponse(rsp)
 }
 
+// ReplayDeadLettersWithBodyWithResponse Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *ClientWithResponses) ReplayDeadLettersWithBodyWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error) {
+	rsp, err := c.ReplayDeadLettersWithBody(ctx, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayDeadLettersResponse(rsp)
+}
+
+// ReplayDeadLettersWithResponse Append dead letters to their source once more
+//
+// Each goes to the end of the partition it was in, under its key, untouched or mended, with a header that names its
+// origin. A stream takes one replay per origin, so that a request that is sent again changes nothing, with or without
+// an Idempotency-Key. What is still wrong is a dead letter again, with an origin of its own. A row that is replayed is
+// judged like any other: it may be late by now.
+//
+// 200 means that Kafka has all that are counted as replayed. Any other answer means that it may have some.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/sources/{name}/dead-letters/replay (the `ReplayDeadLetters` operationId).
+func (c *ClientWithResponses) ReplayDeadLettersWithResponse(ctx context.Context, name externalRef0.Name, params *ReplayDeadLettersParams, body ReplayDeadLettersJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplayDeadLettersResponse, error) {
+	rsp, err := c.ReplayDeadLetters(ctx, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReplayDeadLettersResponse(rsp)
+}
+
 // ExplainWindowWithResponse Why a window is not out yet
 //
 // The worker that is asked asks the others with tasks of the stream the same, with `Pondage-Scope: node`, and puts
@@ -2929,6 +3207,59 @@ func ParseListDeadLettersResponse(rsp *http.Response) (*ListDeadLettersResponse,
 	return response, nil
 }
 
+// ParseReplayDeadLettersResponse parses an HTTP response from a ReplayDeadLettersWithResponse call
+func ParseReplayDeadLettersResponse(rsp *http.Response) (*ReplayDeadLettersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReplayDeadLettersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest externalRef0.ReplayAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Busy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 503:
+		var headers ReplayDeadLettersResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseExplainWindowResponse parses an HTTP response from a ExplainWindowWithResponse call
 func ParseExplainWindowResponse(rsp *http.Response) (*ExplainWindowResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -3113,6 +3444,9 @@ type ServerInterface interface {
 	// ListDeadLetters List records that were set aside
 	// (GET /v1/sources/{name}/dead-letters)
 	ListDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListDeadLettersParams)
+	// ReplayDeadLetters Append dead letters to their source once more
+	// (POST /v1/sources/{name}/dead-letters/replay)
+	ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams)
 	// ExplainWindow Why a window is not out yet
 	// (GET /v1/streams/{name}/explain-window)
 	ExplainWindow(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ExplainWindowParams)
@@ -3173,6 +3507,12 @@ func (_ Unimplemented) PostOrders(w http.ResponseWriter, r *http.Request) {
 // ListDeadLetters List records that were set aside
 // (GET /v1/sources/{name}/dead-letters)
 func (_ Unimplemented) ListDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ListDeadLettersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ReplayDeadLetters Append dead letters to their source once more
+// (POST /v1/sources/{name}/dead-letters/replay)
+func (_ Unimplemented) ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3381,6 +3721,56 @@ func (siw *ServerInterfaceWrapper) ListDeadLetters(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListDeadLetters(w, r, name, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplayDeadLetters operation middleware
+func (siw *ServerInterfaceWrapper) ReplayDeadLetters(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name externalRef0.Name
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", chi.URLParam(r, "name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplayDeadLettersParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplayDeadLetters(w, r, name, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3833,6 +4223,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/v1/sources/{name}/dead-letters", wrapper.ListDeadLetters)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/sources/{name}/dead-letters/replay", wrapper.ReplayDeadLetters)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/streams/{name}/late-records", wrapper.ListLateRecords)
 	})
 	r.Group(func(r chi.Router) {
@@ -4172,6 +4565,64 @@ func (response ListDeadLettersdefaultApplicationProblemPlusJSONResponse) VisitLi
 	return err
 }
 
+type ReplayDeadLettersRequestObject struct {
+	Name   externalRef0.Name `json:"name"`
+	Params ReplayDeadLettersParams
+	Body   *ReplayDeadLettersJSONRequestBody
+}
+
+type ReplayDeadLettersResponseObject interface {
+	VisitReplayDeadLettersResponse(w http.ResponseWriter) error
+}
+
+type ReplayDeadLetters200JSONResponse externalRef0.ReplayAnswer
+
+func (response ReplayDeadLetters200JSONResponse) VisitReplayDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayDeadLetters503ApplicationProblemPlusJSONResponse struct {
+	BusyApplicationProblemPlusJSONResponse
+}
+
+func (response ReplayDeadLetters503ApplicationProblemPlusJSONResponse) VisitReplayDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplayDeadLettersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       externalRef0.Problem
+	StatusCode int
+}
+
+func (response ReplayDeadLettersdefaultApplicationProblemPlusJSONResponse) VisitReplayDeadLettersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ExplainWindowRequestObject struct {
 	Name   externalRef0.Name `json:"name"`
 	Params ExplainWindowParams
@@ -4485,6 +4936,9 @@ type StrictServerInterface interface {
 	// ListDeadLetters List records that were set aside
 	// (GET /v1/sources/{name}/dead-letters)
 	ListDeadLetters(ctx context.Context, request ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error)
+	// ReplayDeadLetters Append dead letters to their source once more
+	// (POST /v1/sources/{name}/dead-letters/replay)
+	ReplayDeadLetters(ctx context.Context, request ReplayDeadLettersRequestObject) (ReplayDeadLettersResponseObject, error)
 	// ExplainWindow Why a window is not out yet
 	// (GET /v1/streams/{name}/explain-window)
 	ExplainWindow(ctx context.Context, request ExplainWindowRequestObject) (ExplainWindowResponseObject, error)
@@ -4756,6 +5210,40 @@ func (sh *strictHandler) ListDeadLetters(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListDeadLettersResponseObject); ok {
 		if err := validResponse.VisitListDeadLettersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplayDeadLetters operation middleware
+func (sh *strictHandler) ReplayDeadLetters(w http.ResponseWriter, r *http.Request, name externalRef0.Name, params ReplayDeadLettersParams) {
+	var request ReplayDeadLettersRequestObject
+
+	request.Name = name
+	request.Params = params
+
+	var body ReplayDeadLettersJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplayDeadLetters(ctx, request.(ReplayDeadLettersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplayDeadLetters")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplayDeadLettersResponseObject); ok {
+		if err := validResponse.VisitReplayDeadLettersResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

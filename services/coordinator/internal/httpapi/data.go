@@ -93,6 +93,15 @@ func (h *handler) ListDeadLetters(ctx context.Context, r api.ListDeadLettersRequ
 	return api.ListDeadLetters307Response{Headers: api.RedirectResponseHeaders{Location: at}}, nil
 }
 
+// ReplayDeadLetters sends the client to a worker.
+func (h *handler) ReplayDeadLetters(ctx context.Context, r api.ReplayDeadLettersRequestObject) (api.ReplayDeadLettersResponseObject, error) {
+	at, err := h.sourceData(ctx, r.Name, "/v1/sources/"+r.Name+"/dead-letters/replay", nil)
+	if err != nil {
+		return nil, err
+	}
+	return api.ReplayDeadLetters307Response{Headers: api.RedirectResponseHeaders{Location: at}}, nil
+}
+
 // ListLateRecords sends the client to a worker.
 func (h *handler) ListLateRecords(ctx context.Context, r api.ListLateRecordsRequestObject) (api.ListLateRecordsResponseObject, error) {
 	at, err := h.streamData(ctx, r.Name, "late-records", paging(r.Params.Limit, r.Params.Cursor))

@@ -73,6 +73,7 @@ var operations = []struct {
 	{"GET", "/v1/sources/flights", "/v1/sources/{name}", "", 200},
 	{"PUT", "/v1/sources/flights", "/v1/sources/{name}", sourceJSON, 200},
 	{"GET", "/v1/sources/flights/dead-letters?limit=3", "/v1/sources/{name}/dead-letters", "", 307},
+	{"POST", "/v1/sources/flights/dead-letters/replay", "/v1/sources/{name}/dead-letters/replay", `{"codes":["wrong_type"],"from":"0"}`, 307},
 	{"POST", "/v1/sql", "", `{"statement":"DESCRIBE flights_1h"}`, 200},
 	{"GET", "/v1/streams", "", "", 200},
 	{"POST", "/v1/streams", "", streamJSON, 201},

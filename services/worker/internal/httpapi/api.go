@@ -53,10 +53,11 @@ type Explain interface {
 	Explain(ctx context.Context, stream string, p api.ExplainWindowParams) (api.WindowExplanation, error)
 }
 
-// SetAside lists what was set aside (*setaside.Service).
+// SetAside lists what was set aside, and appends it once more (*setaside.Service).
 type SetAside interface {
 	DeadLetters(ctx context.Context, source string, limit *int32, cursor *string) (api.DeadLetterPage, error)
 	LateRecords(ctx context.Context, stream string, limit *int32, cursor *string) (api.DeadLetterPage, error)
+	Replay(ctx context.Context, source string, r common.ReplayRequest) (common.ReplayAnswer, error)
 }
 
 // Config is what the API stands on.

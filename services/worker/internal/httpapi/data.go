@@ -62,6 +62,15 @@ func (h *handler) ListDeadLetters(ctx context.Context, r api.ListDeadLettersRequ
 	return api.ListDeadLetters200JSONResponse(page), nil
 }
 
+// ReplayDeadLetters appends dead letters to their source once more.
+func (h *handler) ReplayDeadLetters(ctx context.Context, r api.ReplayDeadLettersRequestObject) (api.ReplayDeadLettersResponseObject, error) {
+	answer, err := h.SetAside.Replay(ctx, r.Name, *r.Body)
+	if err != nil {
+		return nil, err
+	}
+	return api.ReplayDeadLetters200JSONResponse(answer), nil
+}
+
 // ListLateRecords lists what came too late for a stream.
 func (h *handler) ListLateRecords(ctx context.Context, r api.ListLateRecordsRequestObject) (api.ListLateRecordsResponseObject, error) {
 	page, err := h.SetAside.LateRecords(ctx, r.Name, r.Params.Limit, r.Params.Cursor)

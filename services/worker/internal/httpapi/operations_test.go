@@ -27,6 +27,7 @@ var operations = []struct {
 	{"POST", "/v1/ingest/readings", "/v1/ingest/{source}", `[{"device":"a","ts":0}]`, 200},
 	{"POST", "/v1/orders", "", ordersJSON, 200},
 	{"GET", "/v1/sources/readings/dead-letters?limit=3", "/v1/sources/{name}/dead-letters", "", 200},
+	{"POST", "/v1/sources/readings/dead-letters/replay", "/v1/sources/{name}/dead-letters/replay", `{"stream":"per_minute","from":"0","to":"9223372036854775807"}`, 200},
 	{"GET", "/v1/streams/per_minute/explain-window?time=1970-01-01T00:00:01Z&table=a", "/v1/streams/{name}/explain-window", "", 200},
 	{"GET", "/v1/streams/per_minute/late-records", "/v1/streams/{name}/late-records", "", 200},
 	{"GET", "/v1/streams/per_minute/results?limit=10000&order=n%20desc&filter=n%20%3E%200", "/v1/streams/{name}/results", "", 200},

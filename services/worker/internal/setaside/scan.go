@@ -15,8 +15,8 @@ import (
 const maxScan = 100_000
 
 // scan calls visit for the newest records of a topic, partition by partition, up to where it ends now. A topic that does
-// not exist has none. A record is valid during the call only.
-func scan(ctx context.Context, k *connect.Kafka, topic string, visit func(*kafka.Record)) error {
+// not exist has none. A record is valid during the call only; an error of visit ends the scan.
+func scan(ctx context.Context, k *connect.Kafka, topic string, visit func(*kafka.Record) error) error {
 	starts, err := k.Client.Starts(ctx, topic)
 	if kafka.CodeOf(err) == kafka.CodeTopicUnknown {
 		return nil
@@ -47,7 +47,7 @@ func scan(ctx context.Context, k *connect.Kafka, topic string, visit func(*kafka
 }
 
 // read reads one partition up to an offset.
-func read(ctx context.Context, f *kafka.Fetcher, spec kafka.SubscribeSpec, end ident.NextOffset, visit func(*kafka.Record)) error {
+func read(ctx context.Context, f *kafka.Fetcher, spec kafka.SubscribeSpec, end ident.NextOffset, visit func(*kafka.Record) error) error {
 	in := &inbox{chunks: make(chan *kafka.Chunk, inboxDepth)}
 	spec.Inbox = in
 	sub, err := f.Subscribe(spec)
@@ -72,17 +72,22 @@ func read(ctx context.Context, f *kafka.Fetcher, spec kafka.SubscribeSpec, end i
 	}
 }
 
-func visitChunk(c *kafka.Chunk, end ident.NextOffset, visit func(*kafka.Record)) error {
+func visitChunk(c *kafka.Chunk, end ident.NextOffset, visit func(*kafka.Record) error) error {
 	if c.Err != nil {
 		return c.Err
 	}
-	return c.Records(func(r *kafka.Record) bool {
+	var failed error
+	err := c.Records(func(r *kafka.Record) bool {
 		if r.Offset.Next() > end {
 			return false
 		}
-		visit(r)
-		return true
+		failed = visit(r)
+		return failed == nil
 	})
+	if failed != nil {
+		return failed
+	}
+	return err
 }
 
 // inboxDepth is one chunk, and the error that may follow it unasked.

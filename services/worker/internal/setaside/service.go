@@ -25,9 +25,10 @@ type Names interface {
 	Stream(ctx context.Context, name string) (*catalog.Stream, error)
 }
 
-// Brokers reaches the cluster's own Kafka, where such records are (*connect.Hub).
+// Brokers reaches the cluster's own Kafka, where such records are, and that of a source (*connect.Hub).
 type Brokers interface {
 	Cluster() (*connect.Kafka, error)
+	Kafka(c spec.Connection) (*connect.Kafka, error)
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 	retryAfter = 2 * time.Second
 )
 
-// Service lists. Make it with New.
+// Service lists and replays. Make it with New.
 type Service struct {
 	names   Names
 	brokers Brokers
@@ -82,10 +83,11 @@ func (s *Service) list(ctx context.Context, topic string, limit *int32, cursor *
 	if err != nil {
 		return api.DeadLetterPage{}, err
 	}
-	err = scan(ctx, k, topic, func(r *kafka.Record) {
+	err = scan(ctx, k, topic, func(r *kafka.Record) error {
 		if id := identityOf(r); p.wants(id) {
 			p.add(item{id: id, doc: document(id, r), size: len(r.Value)})
 		}
+		return nil
 	})
 	if err != nil {
 		return api.DeadLetterPage{}, kafkaProblem(topic, err)

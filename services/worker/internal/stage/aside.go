@@ -59,6 +59,12 @@ func (a *aside) Dead(ctx context.Context, topic string, p ident.Partition, r *ka
 	return a.send(ctx, a.dead, kafka.Message{Key: r.Key, Value: r.Value, Headers: a.headers(topic, int64(p), int64(r.Offset), code, reason)})
 }
 
+// DeadRow implements task.Aside. The header says whose dead letter it is: a replay is for that stream only (package setaside).
+func (a *aside) DeadRow(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, code, reason string) error {
+	headers := append(a.headers(topic, int64(p), int64(r.Offset), code, reason), header(HeaderStreamOf, a.stream))
+	return a.send(ctx, a.dead, kafka.Message{Key: r.Key, Value: r.Value, Headers: headers})
+}
+
 // Late implements task.Aside.
 func (a *aside) Late(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, w ident.EventMs) error {
 	headers := a.headers(topic, int64(p), int64(r.Offset), codeLate, "all windows of the row had closed")

@@ -177,7 +177,7 @@ func (s *Source) setAside(ctx context.Context, c *kafka.Chunk) error {
 	for left := len(rejects) + len(lates); left > 0 && it.Next(); {
 		if r, ok := rejects[it.Record.Offset]; ok {
 			left--
-			if err := s.cfg.Aside.Dead(ctx, c.Topic, c.Partition, &it.Record, r.Code, r.Reason); err != nil {
+			if err := s.cfg.Aside.DeadRow(ctx, c.Topic, c.Partition, &it.Record, r.Code, r.Reason); err != nil {
 				return err
 			}
 		}

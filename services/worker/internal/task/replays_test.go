@@ -32,10 +32,10 @@ func TestAReplayIsTakenOncePerOrigin(t *testing.T) {
 		s.replay(0, "readings/0/8", only("other"))
 		s.replay(0, "readings/0/8", only("s")) // what another stream takes is not taken here
 		s.replay(0, "readings/0/8")
-		s.replay(1, "readings/1/7")        // an origin of its own
-		s.replay(1, "readings/0/9")        // misplaced
-		s.replay(0, "elsewhere/0/1")       // misplaced
-		s.replay(1, "by-hand")             // the header of another program
+		s.replay(1, "readings/1/7")  // an origin of its own
+		s.replay(1, "readings/0/9")  // misplaced
+		s.replay(0, "elsewhere/0/1") // misplaced
+		s.replay(1, "by-hand")       // the header of another program
 		s.replay(1, "by-hand")
 		s.replay(1, "a/b/c")
 		s.replay(1, "readings/1/-1")

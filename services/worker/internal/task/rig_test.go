@@ -470,6 +470,10 @@ func (a *asideLog) Dead(_ context.Context, topic string, p ident.Partition, r *k
 	return a.note("dead %s/%d@%d %s", topic, p, r.Offset, code)
 }
 
+func (a *asideLog) DeadRow(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, code, reason string) error {
+	return a.Dead(ctx, topic, p, r, code, reason)
+}
+
 func (a *asideLog) Late(_ context.Context, topic string, p ident.Partition, r *kafka.Record, _ ident.EventMs) error {
 	return a.note("late %s/%d@%d", topic, p, r.Offset)
 }

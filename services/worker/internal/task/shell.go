@@ -64,6 +64,8 @@ func (f fetcher) Subscribe(s kafka.SubscribeSpec) (Subscription, error) {
 type Aside interface {
 	// Dead sets a record aside; it waits while the topic's queue is full.
 	Dead(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, code, reason string) error
+	// DeadRow sets aside a record that an expression of the stream has no value for: other streams may have taken it.
+	DeadRow(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, code, reason string) error
 	// Late sets a late record aside, with the watermark it was judged by.
 	Late(ctx context.Context, topic string, p ident.Partition, r *kafka.Record, w ident.EventMs) error
 	// DeadResult sets a result aside that has no value or that a sink will never take; row names it.
