@@ -46,7 +46,7 @@ func newChoice(r common.ReplayRequest) (*choice, error) {
 		c.stream = *r.Stream
 	}
 	var faults invalid.Collector
-	if len(r.Records) > 0 {
+	if r.Records != nil { // an empty list means none
 		c.records = map[spot]*picked{}
 	}
 	for i, rec := range r.Records {

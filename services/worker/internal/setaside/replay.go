@@ -53,6 +53,7 @@ func (s *Service) Replay(ctx context.Context, source string, request common.Repl
 		return common.ReplayAnswer{}, kafkaProblem(src.Kafka.Topic, err)
 	}
 	r := &replaying{ctx: ctx, choice: c, to: to, topic: topic, queues: map[ident.Partition]*kafka.Queue{}, seen: map[string]bool{}}
+	r.answer.NotReplayed = []common.NotReplayed{} // never null
 	defer r.close()
 	deadTopic := s.cluster().Name.DeadTopic(source)
 	if err := scan(ctx, dead, deadTopic, r.visit); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pondage/pondage/internal/devstack/testkafka"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/plan"
 	"github.com/pondage/pondage/internal/problem"
 	"github.com/pondage/pondage/internal/spec"
 	"github.com/pondage/pondage/services/worker/internal/catalog"
@@ -25,14 +26,15 @@ func (known) Source(_ context.Context, name string) (*spec.Source, error) {
 	if name != "readings" {
 		return nil, problem.New(problem.CodeSourceUnknown, "unknown")
 	}
-	return &spec.Source{Name: name}, nil
+	return &spec.Source{Name: name, Kafka: &spec.Kafka{Topic: "readings"}}, nil
 }
 
 func (known) Stream(_ context.Context, name string) (*catalog.Stream, error) {
-	if name != "per_minute" {
+	source := map[string]string{"per_minute": "readings", "per_hour": "others"}[name]
+	if source == "" {
 		return nil, problem.New(problem.CodeStreamUnknown, "unknown")
 	}
-	return &catalog.Stream{Name: name}, nil
+	return &catalog.Stream{Name: name, Plan: &plan.Plan{Source: &spec.Source{Name: source}}}, nil
 }
 
 type rig struct {
@@ -55,6 +57,9 @@ type letter struct {
 	code, stream      string
 	key, value        string
 }
+
+// lost is the value of a letter whose bytes were not kept.
+const lost = "(lost)"
 
 // write puts records into a topic's partitions by turns.
 func (r *rig) write(topic string, partitions int, letters ...letter) {
@@ -82,6 +87,9 @@ func (r *rig) write(topic string, partitions int, letters ...letter) {
 				headers = append(headers, h("stream", l.stream))
 			}
 			m := kafka.Message{Value: []byte(l.value), Headers: headers, TimestampMs: int64(i + 1)}
+			if l.value == lost {
+				m.Value = nil
+			}
 			if l.key != "" {
 				m.Key = []byte(l.key)
 			}
