@@ -87,3 +87,8 @@ ALTER TABLE pondage.streams
 
 -- What an older coordinator writes fits, but it would begin the stages of a stream at its start: it must not lead any more.
 UPDATE pondage.schema_info SET min_binary = 2;
+
+-- Who leads now may be one of them: its term is over, and none of them takes another.
+UPDATE pondage.lease_term SET term = term + 1, holder = '' WHERE term > 0;
+
+UPDATE pondage.lease_beat SET term = term + 1, beat = -1 WHERE term > 0;

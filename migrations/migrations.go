@@ -6,7 +6,8 @@
 //
 // Rules for a new file: expand first, contract in a later release; no statement that refuses to run in a transaction;
 // statements end with a semicolon at the end of a line and are set apart by an empty line (the kill test cuts there);
-// raise schema_info.min_binary when older binaries can no longer run on the result.
+// raise schema_info.min_binary when older binaries can no longer run on the result, and then end the term of who leads: a
+// coordinator that runs looks at min_binary again when it takes the lease (trap T56).
 package migrations
 
 import "embed"

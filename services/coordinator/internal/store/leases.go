@@ -12,7 +12,7 @@ type Leases interface {
 	// Lease reads both rows at one moment.
 	Lease(ctx context.Context) (lease.Seen, error)
 	// TakeOver raises the term for holder if the rows are as they were seen; otherwise ErrStaleTerm. ErrBusy: a
-	// transaction of the old holder holds the term row; EndSessions and again.
+	// transaction of the old holder holds the term row; EndSessions and again. ErrTooOld: this binary must not lead.
 	TakeOver(ctx context.Context, holder string, from lease.Seen) (ident.Term, error)
 	// RenewLease raises the term's beat; ErrStaleTerm when the term is not the current one or was given up.
 	RenewLease(ctx context.Context, term ident.Term) error

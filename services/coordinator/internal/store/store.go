@@ -11,11 +11,12 @@ import (
 // The errors of the seam. Implementations wrap them with the operation and its identifiers.
 var (
 	ErrNotFound  = errors.New("not found")
-	ErrExists    = errors.New("already exists")        // a unique name or target is taken; see ConflictError
-	ErrStaleTerm = errors.New("stale lease term")      // the writer's term is not the current one
-	ErrBusy      = errors.New("row is locked")         // a lock was not had in time; repeating may help
-	ErrUnclear   = errors.New("outcome unknown")       // the answer to COMMIT was lost: read again
-	ErrDown      = errors.New("metastore unreachable") // no connection, or it broke before COMMIT: nothing changed
+	ErrExists    = errors.New("already exists")         // a unique name or target is taken; see ConflictError
+	ErrStaleTerm = errors.New("stale lease term")       // the writer's term is not the current one
+	ErrTooOld    = errors.New("binary too old to lead") // the metastore was migrated beyond what the binary knows
+	ErrBusy      = errors.New("row is locked")          // a lock was not had in time; repeating may help
+	ErrUnclear   = errors.New("outcome unknown")        // the answer to COMMIT was lost: read again
+	ErrDown      = errors.New("metastore unreachable")  // no connection, or it broke before COMMIT: nothing changed
 )
 
 // ConflictError is an ErrExists that says what is taken.

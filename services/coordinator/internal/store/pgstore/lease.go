@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/migrations"
 	"github.com/pondage/pondage/services/coordinator/internal/store"
 	"github.com/pondage/pondage/services/coordinator/internal/store/lease"
 	"github.com/pondage/pondage/services/coordinator/internal/store/pgstore/query"
@@ -35,6 +36,15 @@ func (s *Store) TakeOver(ctx context.Context, holder string, from lease.Seen) (i
 	}
 	defer rollback(ctx, db)
 	q := query.New(db)
+	// Under the lock that a migration takes first. Before it, the migration ends the term that is taken here; behind it, a
+	// binary that the migration leaves behind finds so here: looking at the start of the process alone would let it lead.
+	level, err := q.MinBinary(ctx)
+	if err != nil {
+		return 0, translate(op, err)
+	}
+	if level > migrations.Latest {
+		return 0, fmt.Errorf("%s: the metastore's schema needs binaries that know level %d, this one knows %d: %w", op, level, migrations.Latest, store.ErrTooOld)
+	}
 	term, err := q.TakeOver(ctx, query.TakeOverParams{Term: int64(from.Term), Holder: holder})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("%s: %w", op, store.ErrStaleTerm)

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pondage/pondage/internal/devstack/testpg"
+	"github.com/pondage/pondage/migrations"
 	"github.com/pondage/pondage/services/coordinator/internal/store"
 	"github.com/pondage/pondage/services/coordinator/internal/store/pgstore"
 	"github.com/pondage/pondage/services/coordinator/internal/store/schema"
@@ -94,6 +97,33 @@ func TestT57_ASleeperInATransactionIsEnded(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// T56's kind: a coordinator that runs while a newer one migrates the metastore was let in when it started. It must not
+// take the lease afterwards, and what it has of one is over.
+func TestT56_ABinaryThatIsLeftBehindDoesNotLead(t *testing.T) {
+	t.Parallel()
+	dsn := migrated(t)
+	s := open(t, dsn, "old")
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	if _, err := conn.Exec(ctx, "UPDATE pondage.schema_info SET min_binary = $1", migrations.Latest+1); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := s.Lease(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.TakeOver(ctx, "old", seen); !errors.Is(err, store.ErrTooOld) {
+		t.Fatalf("got %v, want ErrTooOld", err)
+	}
+	if after, err := s.Lease(ctx); err != nil || after != seen {
+		t.Fatalf("the lease is %+v, it was %+v (%v)", after, seen, err)
 	}
 }
 

@@ -1,6 +1,9 @@
 -- name: ShareTerm :one
 SELECT term FROM pondage.lease_term FOR SHARE;
 
+-- name: MinBinary :one
+SELECT min_binary FROM pondage.schema_info FOR SHARE;
+
 -- name: Lease :one
 SELECT t.term, t.holder, b.beat
 FROM pondage.lease_term AS t, pondage.lease_beat AS b;

@@ -45,6 +45,17 @@ func (q *Queries) Lease(ctx context.Context) (LeaseRow, error) {
 	return i, err
 }
 
+const minBinary = `-- name: MinBinary :one
+SELECT min_binary FROM pondage.schema_info FOR SHARE
+`
+
+func (q *Queries) MinBinary(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, minBinary)
+	var min_binary int64
+	err := row.Scan(&min_binary)
+	return min_binary, err
+}
+
 const release = `-- name: Release :execrows
 UPDATE pondage.lease_beat SET beat = -1 WHERE lease_beat.term = $1
 AND EXISTS (SELECT FROM pondage.lease_term AS t WHERE t.term = $1)
