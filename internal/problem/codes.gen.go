@@ -218,6 +218,8 @@ const (
 	CodeSecretInSpec Code = "secret_in_spec"
 	// CodeSinkUnreachable: A sink's database or broker does not answer.
 	CodeSinkUnreachable Code = "sink_unreachable"
+	// CodeSinkWentBack: A target is older than what the stream has committed there.
+	CodeSinkWentBack Code = "sink_went_back"
 	// CodeSourceCorrupt: A record batch of the source fails its checksum or cannot be decoded.
 	CodeSourceCorrupt Code = "source_corrupt"
 	// CodeSourceExists: A source of this name exists.
@@ -434,6 +436,7 @@ var catalogue = map[Code]Entry{
 	CodeSavepointUnknown:           {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such savepoint", Remedy: "List them: GET /v1/streams/{name}/savepoints."},
 	CodeSecretInSpec:               {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A secret stands in a spec", Remedy: "Refer to it: {from: env|file, name: …}."},
 	CodeSinkUnreachable:            {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A sink's database or broker does not answer", Remedy: "Check its address and that it runs."},
+	CodeSinkWentBack:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A target is older than what the stream has committed there", Remedy: "A backup was restored or an asynchronous standby promoted; the detail has the range: recalculate it, or recover the stream from a checkpoint that the target still has."},
 	CodeSourceCorrupt:              {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch of the source fails its checksum or cannot be decoded", Remedy: "Reading it again gives the same bytes: look at the broker's disk, or make the stream again from behind the damage."},
 	CodeSourceExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A source of this name exists", Remedy: "Choose another name, or replace it with PUT."},
 	CodeSourceInUse:                {Kinds: KindRequest, Status: 409, Retryable: false, Title: "Streams read the source", Remedy: "Drop them first."},

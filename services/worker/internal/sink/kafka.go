@@ -25,7 +25,7 @@ type kafkaOutput struct {
 // repeats by itself and is closed with the output.
 func NewKafka(open func(context.Context) (*kafka.Queue, error), columns block.Schema, keys []int, env Env) Output {
 	o := &kafkaOutput{open: open, encoder: rowjson.NewEncoder(columns), keys: keys}
-	o.pump = newPump("kafka", env, nil, o.send, func(err error) bool {
+	o.pump = newPump(KindKafka, env, nil, o.send, func(err error) bool {
 		// An open queue repeats whatever repeating can cure: an error that comes out of it is a stop. A topic that is not
 		// there yet when the queue is opened may be on its way.
 		var o openError

@@ -114,7 +114,7 @@ func table(t *testing.T, pool *pgxpool.Pool) string {
 func TestPostgresMakesItsTableAndKeepsTheLastOfEachKey(t *testing.T) {
 	t.Parallel()
 	pool, m := newPool(t), &memory{}
-	o := NewPostgres(pool, target(), fenceOf(1), envOf(m, &rejects{}))
+	o := NewPostgres(pool, target(), fenceOf(1), nil, envOf(m, &rejects{}))
 	defer o.Close()
 	for i, b := range []*block.Batch{rowsOf(1, "a", "b", "a"), rowsOf(0), rowsOf(10, "b", "c")} {
 		if err := o.Write(t.Context(), b); err != nil {
@@ -136,7 +136,7 @@ func TestT17_OneRowThatPostgresRefusesStopsNoOther(t *testing.T) {
 	t.Parallel()
 	pool, r, m := newPool(t), &rejects{}, &memory{}
 	r.err = errors.New("the dead-letter topic is away") // then all of it is tried again
-	o := NewPostgres(pool, target(), fenceOf(1), envOf(m, r))
+	o := NewPostgres(pool, target(), fenceOf(1), nil, envOf(m, r))
 	defer o.Close()
 	keys := []string{"a", "b", "c", "d\x00", "e", "f", "g\x00", "h"}
 	if err := errors.Join(o.Write(t.Context(), rowsOf(0, keys...)), o.Write(t.Context(), rowsOf(100, "i")), o.Flush(t.Context())); err != nil {
@@ -156,12 +156,12 @@ func TestT17_OneRowThatPostgresRefusesStopsNoOther(t *testing.T) {
 func TestT21_AnOutputOfAnOldStageStops(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)
-	old := NewPostgres(pool, target(), fenceOf(1), envOf(&memory{}, &rejects{}))
+	old := NewPostgres(pool, target(), fenceOf(1), nil, envOf(&memory{}, &rejects{}))
 	defer old.Close()
 	if err := errors.Join(old.Write(t.Context(), rowsOf(1, "a")), old.Flush(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	next := NewPostgres(pool, target(), fenceOf(2), envOf(&memory{}, &rejects{}))
+	next := NewPostgres(pool, target(), fenceOf(2), nil, envOf(&memory{}, &rejects{}))
 	defer next.Close()
 	if err := errors.Join(next.Write(t.Context(), rowsOf(2, "a")), next.Flush(t.Context())); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestT21_AnOutputOfAnOldStageStops(t *testing.T) {
 func TestAnOutputWithoutRowsHasItsTableAndItsFence(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)
-	old := NewPostgres(pool, target(), fenceOf(1), envOf(&memory{}, &rejects{}))
+	old := NewPostgres(pool, target(), fenceOf(1), nil, envOf(&memory{}, &rejects{}))
 	defer old.Close()
 	if err := old.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestAnOutputWithoutRowsHasItsTableAndItsFence(t *testing.T) {
 	if got := table(t, pool); got != "" {
 		t.Errorf("table: %s", got)
 	}
-	next := NewPostgres(pool, target(), fenceOf(2), envOf(&memory{}, &rejects{}))
+	next := NewPostgres(pool, target(), fenceOf(2), nil, envOf(&memory{}, &rejects{}))
 	defer next.Close()
 	if err := next.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestATargetOfAnotherShapeStopsTheOutput(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE target (k text, n text)"); err != nil {
 		t.Fatal(err)
 	}
-	o := NewPostgres(pool, target(), fenceOf(1), envOf(&memory{}, &rejects{}))
+	o := NewPostgres(pool, target(), fenceOf(1), nil, envOf(&memory{}, &rejects{}))
 	defer o.Close()
 	if err := errors.Join(o.Write(t.Context(), rowsOf(1, "a")), o.Flush(t.Context())); !errors.Is(err, pgtable.ErrMismatch) || !strings.Contains(err.Error(), `"n" is text`) {
 		t.Errorf("%v", err)
@@ -242,7 +242,7 @@ func TestADatabaseThatIsAwayIsShownAndWaitedFor(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)
 	db := &away{Pool: pool, fails: 2, asked: make(chan struct{}, 2)}
-	o := NewPostgres(db, target(), fenceOf(1), envOf(&memory{}, &rejects{}))
+	o := NewPostgres(db, target(), fenceOf(1), nil, envOf(&memory{}, &rejects{}))
 	defer o.Close()
 	if err := o.Write(t.Context(), rowsOf(1, "a")); err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ type postgres struct {
 }
 
 // NewPostgres returns an output that upserts into the table.
-func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, env Env) Output {
+func NewPostgres(db pgtable.Beginner, table *pgtable.Table, fence pgtable.Fence, start *Start, env Env) Output {
 	o := &postgres{db: db, table: table, writer: pgtable.NewWriter(table), fence: fence, reject: env.Reject}
-	o.pump = newPump("postgres", env, o.open, o.write, func(err error) bool {
+	o.pump = newPump(KindPostgres, env, o.open, o.write, func(err error) bool {
 		return errors.Is(err, pgtable.ErrFenced) || errors.Is(err, pgtable.ErrMismatch)
 	})
 	o.start()

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/telemetry"
 )
 
@@ -24,7 +25,8 @@ const (
 )
 
 // pump is the queue and the goroutine of an output. open comes first, rows or not; then write gets batches in order and is repeated, with the same
-// batches, until it succeeds, the pump is closed, or it returns a stop. write gives the batches' memory back.
+// batches, until it succeeds, the pump is closed, or it returns a stop. write gives the batches' memory back. Between batches
+// passed hears of triggers, repeated likewise.
 type pump struct {
 	kind       string
 	env        Env
@@ -32,10 +34,12 @@ type pump struct {
 	// open is what comes before the first write, with or without rows; it is repeated like write. nil: nothing does.
 	open  func(ctx context.Context) error
 	write func(ctx context.Context, batches []*block.Batch) error
-	// stops tells whether an error of write cannot be cured by repeating.
+	// passed is called when everything before a trigger is written, and nothing after it. nil: nothing follows from that.
+	passed func(ctx context.Context, c ident.CheckpointID) error
+	// stops tells whether an error of one of them cannot be cured by repeating.
 	stops func(error) bool
 
-	queue  chan item
+	queue  *queue
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -43,20 +47,16 @@ type pump struct {
 	mu     sync.Mutex
 	status Status
 	err    error // the stop; set before done is closed
-}
-
-// item is a batch, or a flush: then flushed is closed once everything before it is written.
-type item struct {
-	rows    *block.Batch
-	trace   trace.SpanContext // of the block that the rows come from; invalid: it is not sampled
-	flushed chan struct{}
+	opened bool
+	last   ident.CheckpointID // trigger passed
+	moved  chan struct{}      // closed when one of the two changes
 }
 
 func newPump(kind string, env Env, open func(context.Context) error, write func(context.Context, []*block.Batch) error, stops func(error) bool) *pump {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &pump{
 		kind: kind, env: env, attributes: attributesOf(env.Stream, kind), open: open, write: write, stops: stops,
-		queue: make(chan item, queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{}),
+		queue: newQueue(queueBatches), ctx: ctx, cancel: cancel, done: make(chan struct{}), moved: make(chan struct{}),
 	}
 	return p
 }
@@ -100,7 +100,7 @@ func (p *pump) take(ctx context.Context, bytes int64) error {
 // Flush implements Output.
 func (p *pump) Flush(ctx context.Context) error {
 	flushed := make(chan struct{})
-	if err := p.put(ctx, item{flushed: flushed}); err != nil {
+	if err := p.say(item{flushed: flushed}); err != nil {
 		return err
 	}
 	select {
@@ -113,6 +113,10 @@ func (p *pump) Flush(ctx context.Context) error {
 	}
 }
 
+// Trigger implements Checkpointed.
+func (p *pump) Trigger(_ context.Context, c ident.CheckpointID) error { return p.say(item{trigger: c}) }
+
+// put queues a batch when there is a place.
 func (p *pump) put(ctx context.Context, it item) error {
 	// A select takes any ready case: without this look, an ended pump with room in its queue would swallow rows.
 	select {
@@ -121,13 +125,54 @@ func (p *pump) put(ctx context.Context, it item) error {
 	default:
 	}
 	select {
-	case p.queue <- it:
+	case p.queue.places <- struct{}{}:
+		p.queue.put(it)
 		return nil
 	case <-p.done:
 		return p.ended()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// say queues a word.
+func (p *pump) say(it item) error {
+	select {
+	case <-p.done:
+		return p.ended()
+	default:
+		p.queue.put(it)
+		return nil
+	}
+}
+
+// await returns when the output is open and trigger c, or a later one, has passed it; 0 is passed by being open. From
+// any goroutine.
+func (p *pump) await(ctx context.Context, c ident.CheckpointID) error {
+	for {
+		p.mu.Lock()
+		there, moved := p.opened && p.last >= c, p.moved
+		p.mu.Unlock()
+		if there {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-p.done:
+			return p.ended()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// move tells those who wait that the output is open, and which trigger has passed it; 0: none yet.
+func (p *pump) move(c ident.CheckpointID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.opened, p.last = true, c
+	close(p.moved)
+	p.moved = make(chan struct{})
 }
 
 // Stopped implements Output.
@@ -142,7 +187,7 @@ func (p *pump) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.status
-	s.Kind, s.Pending = p.kind, len(p.queue)
+	s.Kind, s.Pending = p.kind, p.queue.pending()
 	return s
 }
 
@@ -164,51 +209,62 @@ func (p *pump) run() {
 	if p.open != nil && !p.repeat(p.ctx, p.open) {
 		return
 	}
-	for {
-		select {
-		case <-p.ctx.Done():
+	p.move(0)
+	for p.ctx.Err() == nil {
+		g := p.gather()
+		if len(g.batches) > 0 && !p.persist(g) {
 			return
-		case it := <-p.queue:
-			g := p.gather(it)
-			if len(g.batches) > 0 && !p.persist(g) {
+		}
+		switch word, ok := p.queue.next(isWord); {
+		case ok && word.flushed != nil:
+			close(word.flushed)
+		case ok:
+			if !p.pass(word.trigger) {
 				return
 			}
-			if g.flushed != nil {
-				close(g.flushed)
+		case len(g.batches) == 0:
+			select {
+			case <-p.ctx.Done():
+			case <-p.queue.notice:
 			}
 		}
 	}
 }
 
-// gathered is what one write takes, and the flush behind it, if there is one.
+func isBatch(it item) bool { return it.rows != nil }
+
+func isWord(it item) bool { return it.rows == nil }
+
+// gathered is what one write takes.
 type gathered struct {
 	batches []*block.Batch
 	rows    int
 	traces  []trace.SpanContext
-	flushed chan struct{}
 }
 
-// gather takes what already waits, up to the size of a write. A flush ends it: nothing behind it may delay it.
-func (p *pump) gather(first item) (g gathered) {
-	for it := first; ; {
-		if it.flushed != nil {
-			g.flushed = it.flushed
-			return g
+// gather takes the batches that wait, up to the size of a write. A word ends it: nothing behind it may delay it.
+func (p *pump) gather() (g gathered) {
+	for g.rows < writeRows {
+		it, ok := p.queue.next(isBatch)
+		if !ok {
+			break
 		}
 		g.batches = append(g.batches, it.rows)
 		g.rows += it.rows.Rows()
 		if it.trace.IsSampled() {
 			g.traces = append(g.traces, it.trace)
 		}
-		if g.rows >= writeRows {
-			return g
-		}
-		select {
-		case it = <-p.queue:
-		default:
-			return g
-		}
 	}
+	return g
+}
+
+// pass lets a trigger pass: everything before it is written.
+func (p *pump) pass(c ident.CheckpointID) bool {
+	if p.passed != nil && !p.repeat(p.ctx, func(ctx context.Context) error { return p.passed(ctx, c) }) {
+		return false
+	}
+	p.move(c)
+	return true
 }
 
 // persist writes the batches, however long it takes. It returns false when the pump must end.

@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/manifest"
 )
 
 // Output takes results for one place.
@@ -26,10 +28,71 @@ type Output interface {
 	Close()
 }
 
+// Checkpointed is what an Output does beside when it takes part in checkpoints by itself (DESIGN §9). Of any other one everything
+// handed over before the trigger is made durable by Flush.
+type Checkpointed interface {
+	// Trigger is in order with Write: what was written before it belongs to c. It does not wait for a full queue.
+	Trigger(ctx context.Context, c ident.CheckpointID) error
+	// Prepare returns when everything before Trigger(c) is durable where the delivery says, with the files that it is in.
+	// From any goroutine.
+	Prepare(ctx context.Context, c ident.CheckpointID) (manifest.Sink, []manifest.File, error)
+	// Complete does what follows from a complete checkpoint, which covers all older ones, and may be repeated. A new stage
+	// begins with that of the checkpoint that it has restored. From any goroutine.
+	Complete(ctx context.Context, c ident.CheckpointID) error
+}
+
+// Start is what an output of a stage goes on from.
+type Start struct {
+	Stage    ident.Stage
+	Restored ident.CheckpointID // 0: the stage begins at the start of the stream
+	// Sink and Files are what the output has said at Restored; nil where it has said nothing.
+	Sink  *manifest.Sink
+	Files []manifest.File
+}
+
+// StartFrom returns what the output of a kind goes on from, by its task's part of the restored checkpoint; nil: none.
+func StartFrom(stage ident.Stage, restored *manifest.Manifest, kind string) *Start {
+	s := &Start{Stage: stage}
+	if restored == nil {
+		return s
+	}
+	s.Restored = restored.Checkpoint
+	for i := range restored.Sinks {
+		if restored.Sinks[i].Kind == kind {
+			s.Sink = &restored.Sinks[i]
+		}
+	}
+	for _, f := range restored.Files {
+		if f.Role == manifest.RoleSink && f.Of == kind {
+			s.Files = append(s.Files, f)
+		}
+	}
+	return s
+}
+
+// Stop is an error that no repeating cures and that has a code of the catalogue: the task fails with it.
+type Stop struct {
+	Code string
+	Err  error
+}
+
+func (s *Stop) Error() string { return s.Err.Error() }
+
+func (s *Stop) Unwrap() error { return s.Err }
+
+// CodeWentBack is the code of a target that is older than what the stream knows to have committed there.
+const CodeWentBack = "sink_went_back"
+
+// The kinds of outputs, in statuses, metrics and manifests.
+const (
+	KindPostgres = "postgres"
+	KindKafka    = "kafka"
+)
+
 // Status is the state of an output of one task.
 type Status struct {
-	Kind    string // "postgres", "kafka"
-	Pending int    // batches waiting or being written
+	Kind    string
+	Pending int // batches waiting or being written
 	// Problem is the last error of an output that is retried at the moment; empty while all is well.
 	Problem string
 	Since   time.Time // when Problem began

@@ -35,7 +35,7 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		}
 		env.Gate = s.gate
 		fence := pgtable.Fence{Cluster: s.r.engine.Cluster.Name, Stream: s.r.id, VGroup: vg, Stage: s.r.stage}
-		c.Outputs = append(c.Outputs, sink.NewPostgres(pool, table, fence, env))
+		c.Outputs = append(c.Outputs, sink.NewPostgres(pool, table, fence, startOf(c, sink.KindPostgres), env))
 	}
 	if out := s.plan.Stream.Outputs.Kafka; out != nil {
 		k, err := s.r.engine.Hub.Kafka(out.Connection)
@@ -55,6 +55,14 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		c.Outputs = append(c.Outputs, sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env))
 	}
 	return nil
+}
+
+// startOf is what an output of a kind goes on from; nil: the stream takes no checkpoints.
+func startOf(c *task.Common, kind string) *sink.Start {
+	if c.Checkpoints == nil {
+		return nil
+	}
+	return sink.StartFrom(c.Self.Stage, c.Checkpoints.Restored, kind)
 }
 
 // outputPending is how much of a task's Kafka output may be unanswered, bytes: one full request, and the next one ready.

@@ -8,6 +8,7 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/pgtable"
+	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
 // Cause is why a task has failed, in the catalogue's words.
@@ -31,10 +32,13 @@ func (c coded) Unwrap() error { return c.error }
 // causeOf names an error in the catalogue's words.
 func causeOf(err error) *Cause {
 	var c coded
+	var stop *sink.Stop
 	code := string(kafka.CodeOf(err))
 	switch {
 	case errors.As(err, &c):
 		code = c.code
+	case errors.As(err, &stop):
+		code = stop.Code
 	case errors.Is(err, pgtable.ErrMismatch):
 		code = codeMismatch
 	case code == "":

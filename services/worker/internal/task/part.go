@@ -13,18 +13,6 @@ import (
 	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
-// Checkpointed is an output that takes part in checkpoints by itself. Of any other one everything handed over before the
-// trigger is made durable.
-type Checkpointed interface {
-	// Trigger is in order with Write: what was written before it belongs to c.
-	Trigger(ctx context.Context, c ident.CheckpointID) error
-	// Prepare returns when everything before Trigger(c) is durable where the delivery says, with the files that it is in.
-	// From any goroutine.
-	Prepare(ctx context.Context, c ident.CheckpointID) (manifest.Sink, []manifest.File, error)
-	// Complete does what follows from a complete checkpoint, and may be repeated. From any goroutine.
-	Complete(ctx context.Context, c ident.CheckpointID) error
-}
-
 // part is this task's part of a checkpoint, from the barrier to the verdict.
 type part struct {
 	manifest *manifest.Manifest
@@ -40,7 +28,7 @@ func (p *Participant) freeze(ctx context.Context, f align.Freeze) error {
 	began := time.Now()
 	common := p.shell.common
 	for _, o := range common.Outputs {
-		if c, ok := o.(Checkpointed); ok {
+		if c, ok := o.(sink.Checkpointed); ok {
 			if err := c.Trigger(ctx, f.Checkpoint); err != nil {
 				return err
 			}
@@ -105,7 +93,7 @@ func (p *Participant) persist(ctx context.Context, x *part) (id manifest.Hash, e
 // prepare makes the results durable that came before the trigger.
 func (p *Participant) prepare(ctx context.Context, m *manifest.Manifest) error {
 	for _, o := range p.shell.common.Outputs {
-		c, ok := o.(Checkpointed)
+		c, ok := o.(sink.Checkpointed)
 		if !ok {
 			if err := o.Flush(ctx); err != nil {
 				return fmt.Errorf("write the results: %w", err)
@@ -157,7 +145,7 @@ func (p *Participant) commit(c ident.CheckpointID) {
 func complete(ctx context.Context, outputs sink.Chain, c ident.CheckpointID) error {
 	var errs []error
 	for _, o := range outputs {
-		if x, ok := o.(Checkpointed); ok {
+		if x, ok := o.(sink.Checkpointed); ok {
 			errs = append(errs, x.Complete(ctx, c))
 		}
 	}
