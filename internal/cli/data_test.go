@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,7 @@ func (f *fakeAPI) worker(t *testing.T, h http.HandlerFunc) {
 	t.Helper()
 	w := httptest.NewServer(h)
 	t.Cleanup(w.Close)
-	for _, pattern := range []string{"GET /v1/streams/{name}/results", "GET /v1/streams/{name}/results/live", "POST /v1/ingest/{source}", "GET /v1/sources/{name}/dead-letters"} {
+	for _, pattern := range []string{"GET /v1/streams/{name}/results", "GET /v1/streams/{name}/results/live", "POST /v1/ingest/{source}", "GET /v1/sources/{name}/dead-letters", "POST /v1/sources/{name}/dead-letters/replay"} {
 		f.mux.HandleFunc(pattern, func(out http.ResponseWriter, r *http.Request) {
 			http.Redirect(out, r, w.URL+r.URL.String(), http.StatusTemporaryRedirect)
 		})
@@ -183,4 +184,37 @@ func TestDeadLetters(t *testing.T) {
 	})
 	run(t, t.Context(), "", "dead-letters", "s", "--api", f.URL).expect(t, 0,
 		"RECORD       CODE             REASON             VALUE\nflights/0/7  malformed_json   it ends too early  {\ufffd[2J\nflights/1/9  invalid_unicode  r                  base64:/w==\n")
+}
+
+// TestReplay: what the listing gave, mended in part, goes back in requests of a bounded size.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	f := newAPI(t)
+	var bodies []string
+	f.worker(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, r.URL.Path+" "+string(body))
+		_, _ = io.WriteString(w, `{"replayed":3,"not_replayed":[{"topic":"flights","partition":1,"offset":"9","reason":"gone"},{"topic":"","partition":-1,"offset":"-1","reason":"a result"}],"not_replayed_count":2}`)
+	})
+	replay := func(in string, args ...string) result {
+		return run(t, t.Context(), in, append([]string{"dead-letters", "replay", "s", "--api", f.URL}, args...)...)
+	}
+	replay("", "--code", "wrong_type", "--code", "too_deep", "--partition", "0", "--from", "0", "--to", "7", "--stream", "st").expect(t, 0,
+		"3 dead letters of s replayed\n2 dead letters not replayed:\nRECORD       REASON\nflights/1/9  gone\n-            a result\n")
+	replay("", "--all").expect(t, 0, "3 dead letters of s replayed\n2 dead letters not replayed:\nRECORD       REASON\nflights/1/9  gone\n-            a result\n")
+	listed := `{"items":[{"topic":"flights","partition":0,"offset":"7","code":"c","value":"{}","value_base64":"eA=="},{"partition":1,"offset":"9","value":null,"value_base64":"/w=="},{"partition":1,"offset":"10"}]}`
+	replay(listed, "--file", "-", "-o", "json").expect(t, 0, `{"not_replayed":[{"offset":"9","partition":1,"reason":"gone","topic":"flights"},{"offset":"-1","partition":-1,"reason":"a result","topic":""}],"not_replayed_count":2,"replayed":3}`+"\n")
+	many := `{"items":[` + strings.Repeat(`{"partition":0,"offset":"1","value":"x"},`, 1000) + `{"partition":0,"offset":"2"}]}`
+	replay(many, "--file", "-").expect(t, 0, "6 dead letters of s replayed\n4 dead letters not replayed:\nRECORD       REASON\nflights/1/9  gone\n-            a result\nflights/1/9  gone\n-            a result\n")
+	const path = "/v1/sources/s/dead-letters/replay "
+	want := []string{
+		path + `{"codes":["wrong_type","too_deep"],"from":"0","partition":0,"stream":"st","to":"7"}`, path + `{}`,
+		path + `{"records":[{"offset":"7","partition":0,"value":"{}"},{"offset":"9","partition":1,"value_base64":"/w=="},{"offset":"10","partition":1}]}`,
+	}
+	if len(bodies) != 5 || bodies[4] != path+`{"records":[{"offset":"2","partition":0}]}` || !slices.Equal(bodies[:3], want) {
+		t.Errorf("%d requests, %q", len(bodies), bodies[:min(3, len(bodies))])
+	}
+	replay("").complains(t, cli.StatusUsage, "say which dead letters")
+	replay("[]", "--file", "-").complains(t, cli.StatusUsage, "is not of the form")
+	replay(`{"items":[{"partition":0,"offset":"1","value_base64":"%"}]}`, "--file", "-").complains(t, cli.StatusUsage, "value_base64 of item 1")
 }

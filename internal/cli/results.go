@@ -152,13 +152,15 @@ func (w *rowWriter) end() error {
 }
 
 func (a *app) deadLetters() *cobra.Command {
-	return a.setAside("dead-letters SOURCE", "List the records of a source that were set aside, and why",
+	cmd := a.setAside("dead-letters SOURCE", "List the records of a source that were set aside, and why",
 		"  pondage dead-letters flights\n  pondage dead-letters flights --limit 5 -o json",
 		func(ctx context.Context, c *client.Client, name string) func(*int32, *string) (*http.Response, error) {
 			return func(size *int32, cursor *string) (*http.Response, error) {
 				return c.ListDeadLetters(ctx, name, &api.ListDeadLettersParams{Limit: size, Cursor: cursor})
 			}
 		})
+	cmd.AddCommand(a.replay())
+	return cmd
 }
 
 func (a *app) late() *cobra.Command {
