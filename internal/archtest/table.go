@@ -103,10 +103,9 @@ var packages = map[string]Layer{
 	"internal/demo":            Main,
 	"internal/conformance/...": Main,
 
-	"internal/archtest":  TestOnly,
-	"internal/sim":       TestOnly,
-	"test/checkpointdoc": TestOnly,
-	"test/e2e":           TestOnly,
+	"internal/archtest": TestOnly,
+	"internal/sim":      TestOnly,
+	"test/e2e":          TestOnly,
 }
 
 // coreImports are the packages of the standard library that no core may import: they are I/O, clocks, goroutines and
