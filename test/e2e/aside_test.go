@@ -140,6 +140,48 @@ func TestOneBadGroupIsSetAside(t *testing.T) {
 	}
 }
 
+// TestDeadLettersAreReplayedOnce: mended or as they were, to all streams or to the one whose expression had rejected them,
+// and a request that is sent again changes nothing.
+func TestDeadLettersAreReplayedOnce(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	src := c.source(t, 2, nil)
+	sums := c.create(t, count(c.name("st"), src, object{"trigger": "at_once", "allowed_lateness": "unbounded"}))
+	divides := c.create(t, count(c.name("st"), src, object{"trigger": "at_once", "allowed_lateness": "unbounded", "select": []any{
+		object{"expr": "tbname", "as": "k"}, object{"expr": "count(*)", "as": "n"}, object{"expr": "sum(100 / v)", "as": "q"},
+	}}))
+	c.put(t, src, 0, record("a", 1000, 4), "{", record("a", 2000, 0))
+	c.put(t, src, 1, record("a", 3000, 5), `{"k":"a","ts":"soon"}`)
+	for _, name := range []string{sums, divides} {
+		c.accepted(t, name, 5)
+	}
+	eventually(t, patience, "dead letters", func() string {
+		if n := len(c.aside(t, "/v1/sources/"+src+"/dead-letters")); n != 3 {
+			return fmt.Sprint(n)
+		}
+		return ""
+	})
+	var a struct{ Replayed, NotReplayedCount int }
+	replay := func(request object) {
+		t.Helper()
+		decode(t, c.must(t, http.MethodPost, "/v1/sources/"+src+"/dead-letters/replay", request), &a)
+	}
+	for range 2 {
+		replay(object{"records": []any{
+			object{"partition": 0, "offset": "1", "value": record("a", 1500, 10)}, object{"partition": 1, "offset": "1", "value": record("a", 2500, 20)},
+			object{"partition": 0, "offset": "2", "value": record("a", 2000, 25)},
+		}})
+		if a.Replayed != 3 {
+			t.Errorf("%d replayed", a.Replayed)
+		}
+	}
+	const at = "1970-01-01T00:00:00.000Z"
+	c.settles(t, sums, `{"k":"a","at":"`+at+`","n":"5","s":"39"}`) // has taken 0 at 2000 when it came
+	c.settles(t, divides, `{"_wstart":"`+at+`","k":"a","n":"5","q":"64"}`)
+	c.accepted(t, sums, 7)
+	c.accepted(t, divides, 8)
+}
+
 // TestNumbersSurviveTheWayThrough: 64-bit integers, sums beyond them, floats and times, in all outputs.
 func TestNumbersSurviveTheWayThrough(t *testing.T) {
 	t.Parallel()
