@@ -12,6 +12,8 @@ type Coordinator struct {
 	// Number of vgroups of a new cluster: the unit of partitioning and placement, and the number of partitions of edge
 	// topics. Fixed when the cluster is made.
 	VGroups int `key:"vgroups"`
+	// How many streams may have a checkpoint under way at a time; the one that has waited longest goes first.
+	MaxConcurrentCheckpoints int `key:"max_concurrent_checkpoints"`
 	// The API.
 	HTTP HTTP `key:"http"`
 	// The metastore.
@@ -144,9 +146,11 @@ const (
 
 const (
 	defaultCluster = "pondage"
-	defaultVGroups = 8         // DESIGN §1
-	devMemory      = 256 * MiB // DESIGN §5
-	maxBatch       = 4 * MiB   // DESIGN §4
+	defaultVGroups = 8 // DESIGN §1
+	// defaultConcurrent is checkpoints at a time (DESIGN §7): enough for hundreds of streams at the default interval.
+	defaultConcurrent = 64
+	devMemory         = 256 * MiB // DESIGN §5
+	maxBatch          = 4 * MiB   // DESIGN §4
 	// shareOfMachine is the part of the machine's memory that a worker takes when nothing is said (DESIGN §5).
 	shareOfMachine = 4
 )
@@ -154,7 +158,8 @@ const (
 // DefaultCoordinator returns the defaults of the role.
 func DefaultCoordinator() Coordinator {
 	return Coordinator{
-		Cluster: defaultCluster, VGroups: defaultVGroups, HTTP: HTTP{Listen: portCoordinator}, Postgres: defaultPostgres(),
+		Cluster: defaultCluster, VGroups: defaultVGroups, MaxConcurrentCheckpoints: defaultConcurrent,
+		HTTP: HTTP{Listen: portCoordinator}, Postgres: defaultPostgres(),
 		Kafka: defaultKafka(), Security: defaultSecurity(), Log: defaultLog(), Telemetry: defaultTelemetry(),
 	}
 }

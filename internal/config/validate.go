@@ -10,6 +10,9 @@ func Validate(role Role) error {
 func (r *Coordinator) validate(c *check) {
 	c.cluster(r.Cluster)
 	c.vgroups(r.VGroups)
+	if r.MaxConcurrentCheckpoints < 1 {
+		c.add("max_concurrent_checkpoints", "", "%d: want at least 1", r.MaxConcurrentCheckpoints)
+	}
 	c.http("http", r.HTTP)
 	c.postgres(r.Postgres, needed)
 	c.kafka(r.Kafka, needed)

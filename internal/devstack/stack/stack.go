@@ -54,10 +54,9 @@ func Start(ctx context.Context, cfg config.Dev, o Options) (_ *Stack, err error)
 	if err := s.outside(ctx, &cfg, o); err != nil {
 		return nil, err
 	}
-	co := config.Coordinator{
-		Cluster: cfg.Cluster, VGroups: cfg.VGroups, HTTP: cfg.HTTP, Postgres: cfg.Postgres, Kafka: cfg.Kafka,
-		Security: cfg.Security, Log: cfg.Log, Telemetry: cfg.Telemetry,
-	}
+	co := config.DefaultCoordinator()
+	co.Cluster, co.VGroups, co.HTTP, co.Postgres, co.Kafka = cfg.Cluster, cfg.VGroups, cfg.HTTP, cfg.Postgres, cfg.Kafka
+	co.Security, co.Log, co.Telemetry = cfg.Security, cfg.Log, cfg.Telemetry
 	c, err := coordinator.New(co, o.Version, o.Telemetry)
 	if err != nil {
 		return nil, err
