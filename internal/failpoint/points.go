@@ -34,6 +34,18 @@ const (
 	StorageRetainManifestsGone Point = "storage/retain:manifests-gone"
 )
 
+// The places of a Postgres output.
+const (
+	SinkFenceRaised         Point = "sink/fence:raised"
+	SinkRestoreBeforeCommit Point = "sink/restore:before-commit"
+	SinkUpsertBeforeCommit  Point = "sink/upsert:before-commit"
+	SinkUpsertCommitted     Point = "sink/upsert:committed"
+	SinkStageBeforeCommit   Point = "sink/stage:before-commit"
+	SinkStageCommitted      Point = "sink/stage:committed"
+	SinkPublishBeforeCommit Point = "sink/publish:before-commit"
+	SinkPublishCommitted    Point = "sink/publish:committed"
+)
+
 // The misbehaviours: each breaks one promise, so that a simulation or a chaos run must report it.
 const (
 	DropOneBlock     Point = "drop-one-block"
@@ -58,14 +70,23 @@ var points = []Info{
 	{StorageRetainDecided, KindPlace, "internal/storage/dirstore", "the cleaner has decided what goes"},
 	{StorageRetainManifestsGone, KindPlace, "internal/storage/dirstore", "the cleaner has deleted a task's manifests, not yet their files"},
 
+	{SinkFenceRaised, KindPlace, "internal/pgtable", "a sink's fence is raised, nothing of the older stage is taken back"},
+	{SinkRestoreBeforeCommit, KindPlace, "internal/pgtable", "what a dead timeline has written is taken back, not committed"},
+	{SinkUpsertBeforeCommit, KindPlace, "internal/pgtable", "results are upserted, not committed"},
+	{SinkUpsertCommitted, KindPlace, "internal/pgtable", "results are upserted, the sink does not know it"},
+	{SinkStageBeforeCommit, KindPlace, "internal/pgtable", "results are staged, not committed"},
+	{SinkStageCommitted, KindPlace, "internal/pgtable", "results are staged, the sink does not know it"},
+	{SinkPublishBeforeCommit, KindPlace, "internal/pgtable", "the results of a complete checkpoint are moved into the table, not committed"},
+	{SinkPublishCommitted, KindPlace, "internal/pgtable", "a complete checkpoint is published, the sink does not know it"},
+
 	{DropOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is counted as delivered and not sent"},
 	{DupOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is sent a second time under a new msg id"},
-	{SkipFence, KindMisbehaviour, "services/worker/internal/sink", "a sink writes without asking for its stage"},
+	{SkipFence, KindMisbehaviour, "internal/pgtable", "a sink writes whatever stage its fence has"},
 	{CommitEarly, KindMisbehaviour, "services/worker/internal/sink", "a sink commits when it has prepared, before the checkpoint is complete"},
 	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/control", "a reset places tasks anew in the stage that they had"},
 	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/exchange", "a msg id is given to a second block"},
 	{LateComplete, KindMisbehaviour, "services/coordinator/internal/control", "a checkpoint is set complete though a reset came before"},
-	{NoFenceLock, KindMisbehaviour, "services/worker/internal/sink", "a sink asks for its stage without holding the row"},
+	{NoFenceLock, KindMisbehaviour, "internal/pgtable", "a sink asks for its stage without holding the row"},
 	{RestartSameStage, KindMisbehaviour, "services/worker/internal/node", "a task is started a second time in one stage"},
 }
 

@@ -13,8 +13,8 @@ import (
 
 // awaited are points whose package is still to call them; one that is called must not be here.
 var awaited = map[Point]bool{
-	DropOneBlock: true, DupOneBlock: true, SkipFence: true, CommitEarly: true, ReuseStage: true, ReuseMsgID: true,
-	LateComplete: true, NoFenceLock: true, RestartSameStage: true,
+	DropOneBlock: true, DupOneBlock: true, CommitEarly: true, ReuseStage: true, ReuseMsgID: true,
+	LateComplete: true, RestartSameStage: true,
 }
 
 // names maps the constants of points.go to their points.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -82,8 +83,8 @@ func (w *Writer) keyMask(b *block.Batch, row int) (m mask) {
 // images copies the rows that are about to be replaced and are of an older interval than cp. Keys are looked up by the
 // unique index; it does not serve IS NOT DISTINCT FROM, so keys with nulls go in statements of their own, by which of their columns are null.
 func (w *Writer) images(ctx context.Context, tx pgx.Tx, cp ident.CheckpointID, rows []rowRef, batches []*block.Batch) error {
-	if cp == 0 || len(w.key) == 0 {
-		return nil // the first interval: nothing is of an older one
+	if len(w.key) == 0 {
+		return nil
 	}
 	groups := map[mask][]rowRef{}
 	for _, r := range rows {
@@ -186,7 +187,7 @@ func (t *Table) Restore(ctx context.Context, db Beginner, f Fence, c ident.Check
 				return err
 			}
 		}
-		return nil
+		return failpoint.Hit(failpoint.SinkRestoreBeforeCommit)
 	})
 	if err != nil {
 		return fmt.Errorf("take back the rows of %s after checkpoint %d: %w", t.ident(), c, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -33,13 +34,17 @@ func (t *Table) stageSQL() []string {
 	return []string{
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s%s integer NOT NULL, %s bigint NOT NULL, %s bigint NOT NULL)",
 			t.stageIdent(), cols.String(), VGroupColumn, afterColumn, orderColumn),
-		fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)",
-			pgx.Identifier{indexName(t.Name + stageSuffix)}.Sanitize(), t.stageIdent(), afterColumn),
+		fmt.Sprintf("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s, %s, %s)",
+			pgx.Identifier{indexName(t.Name + stageSuffix)}.Sanitize(), t.stageIdent(), afterColumn, VGroupColumn, orderColumn),
 	}
 }
 
 // Stage writes the rows of the batches, in order, into the staging table, in one transaction under the fence. after is
 // the last trigger the sink task has passed, first the _n of the first row; it returns that of the next one.
+//
+// It may be repeated with the same rows and numbers when nobody knows how it ended: rows that are there stay as they are. An
+// attempt that was given up while its COMMIT was under way holds their places: the next one waits for it, so that it cannot come to
+// light when the rows are published and gone (trap T31).
 //
 // Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the tables; otherwise Postgres's.
 func (w *Writer) Stage(ctx context.Context, db Beginner, f Fence, after ident.CheckpointID, first int64, batches []*block.Batch) (next int64, err error) {
@@ -61,9 +66,14 @@ func (w *Writer) Stage(ctx context.Context, db Beginner, f Fence, after ident.Ch
 		if err := f.hold(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, w.table.stageRowsSQL(), args...)
-		return err
+		if _, err := tx.Exec(ctx, w.table.stageRowsSQL(), args...); err != nil {
+			return err
+		}
+		return failpoint.Hit(failpoint.SinkStageBeforeCommit)
 	})
+	if err == nil {
+		err = failpoint.Hit(failpoint.SinkStageCommitted)
+	}
 	if err != nil {
 		return first, fmt.Errorf("stage %d rows for %s: %w", len(rows), w.table.ident(), w.named(ctx, db, err))
 	}
@@ -74,7 +84,7 @@ func (w *Writer) Stage(ctx context.Context, db Beginner, f Fence, after ident.Ch
 func (t *Table) stageRowsSQL() string {
 	names, arrays, columns, values := t.unnest()
 	n := len(t.Columns)
-	return fmt.Sprintf("INSERT INTO %s (%s, %s, %s, %s) SELECT %s, $%d::integer, $%d::bigint, $%d::bigint + row - 1 FROM unnest(%s) WITH ORDINALITY u(%s, row)",
+	return fmt.Sprintf("INSERT INTO %s (%s, %s, %s, %s) SELECT %s, $%d::integer, $%d::bigint, $%d::bigint + row - 1 FROM unnest(%s) WITH ORDINALITY u(%s, row) ON CONFLICT DO NOTHING",
 		t.stageIdent(), strings.Join(names, ", "), VGroupColumn, afterColumn, orderColumn, strings.Join(values, ", "), n+1, n+2, n+3,
 		strings.Join(arrays, ", "), strings.Join(columns, ", "))
 }
@@ -107,12 +117,69 @@ func (f Fence) Published(ctx context.Context, db DB) (ident.CheckpointID, error)
 	return ident.CheckpointID(cp), nil
 }
 
+// MarkStaged notes that everything of the fence's vgroup from before trigger c is staged.
+//
+// Errors: ErrFenced; otherwise Postgres's.
+func (f Fence) MarkStaged(ctx context.Context, db Beginner, c ident.CheckpointID) error {
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := f.hold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO pondage.staged AS s (cluster, stream, vgroup, cp) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (cluster, stream, vgroup) DO UPDATE SET cp = excluded.cp WHERE s.cp < excluded.cp`, f.Cluster, f.Stream, int32(f.VGroup), int64(c))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("mark checkpoint %d of stream %d vgroup %d as staged: %w", c, f.Stream, f.VGroup, err)
+	}
+	return nil
+}
+
+// Staged returns the newest checkpoint that MarkStaged has noted for the fence's vgroup; 0 before the first.
+func (f Fence) Staged(ctx context.Context, db DB) (ident.CheckpointID, error) {
+	var cp int64
+	err := db.QueryRow(ctx, "SELECT cp FROM pondage.staged WHERE cluster = $1 AND stream = $2 AND vgroup = $3", f.Cluster, f.Stream, int32(f.VGroup)).Scan(&cp)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("staged checkpoint of stream %d vgroup %d: %w", f.Stream, f.VGroup, err)
+	}
+	return ident.CheckpointID(cp), nil
+}
+
+// ErrNotStaged says that a vgroup's results are not in the staging table though its task has said so: the database is older than that.
+type ErrNotStaged struct {
+	Table      string
+	Checkpoint ident.CheckpointID
+	Missing    []ident.VGroup
+}
+
+func (e *ErrNotStaged) Error() string {
+	return fmt.Sprintf("the results before checkpoint %d of vgroups %v are not staged beside %s any more: the database is older than the checkpoint", e.Checkpoint, e.Missing, e.Table)
+}
+
+// staged gives *ErrNotStaged unless all the vgroups have staged everything from before c.
+func (w *Writer) staged(ctx context.Context, tx pgx.Tx, f Fence, c ident.CheckpointID, of []ident.VGroup) error {
+	rows, err := tx.Query(ctx, `SELECT v FROM unnest($3::integer[]) v
+		WHERE NOT EXISTS (SELECT FROM pondage.staged WHERE cluster = $1 AND stream = $2 AND vgroup = v AND cp >= $4) ORDER BY v`, f.Cluster, f.Stream, of, int64(c))
+	if err != nil {
+		return err
+	}
+	missing, err := pgx.CollectRows(rows, pgx.RowTo[ident.VGroup])
+	if err == nil && len(missing) > 0 {
+		err = &ErrNotStaged{Table: w.table.ident(), Checkpoint: c, Missing: missing}
+	}
+	return err
+}
+
+// limitPublish is the limit of a statement that moves what has gathered since the last publication, which may be much.
+const limitPublish = "SET LOCAL statement_timeout = '10min'"
+
 // Publish moves the staged rows of all vgroups from before trigger c into the table, in one transaction, and returns
 // the checkpoint that was published before. One that is published already changes nothing. Only when every sink task has
-// staged everything from before c, and c is complete, may it be called; one task of the stream does it.
+// staged everything from before c, and c is complete, may it be called; one task of the stream does it. of are the vgroups of
+// the sink tasks.
 //
-// Errors: ErrFenced; ErrMismatch where somebody has dropped or changed the tables; otherwise Postgres's.
-func (w *Writer) Publish(ctx context.Context, db Beginner, f Fence, c ident.CheckpointID) (before ident.CheckpointID, err error) {
+// Errors: ErrFenced; *ErrNotStaged; ErrMismatch where somebody has dropped or changed the tables; otherwise Postgres's.
+func (w *Writer) Publish(ctx context.Context, db Beginner, f Fence, c ident.CheckpointID, of []ident.VGroup) (before ident.CheckpointID, err error) {
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		if err := f.hold(ctx, tx); err != nil {
 			return err
@@ -126,14 +193,25 @@ func (w *Writer) Publish(ctx context.Context, db Beginner, f Fence, c ident.Chec
 		if before = ident.CheckpointID(cp); before >= c {
 			return nil
 		}
+		if err := w.staged(ctx, tx, f, c, of); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, limitPublish); err != nil {
+			return err
+		}
 		for _, s := range w.table.publishSQL() {
 			if _, err := tx.Exec(ctx, s, int64(c)); err != nil {
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, "UPDATE pondage.published SET cp = $3 WHERE cluster = $1 AND stream = $2", f.Cluster, f.Stream, int64(c))
-		return err
+		if _, err = tx.Exec(ctx, "UPDATE pondage.published SET cp = $3 WHERE cluster = $1 AND stream = $2", f.Cluster, f.Stream, int64(c)); err != nil {
+			return err
+		}
+		return failpoint.Hit(failpoint.SinkPublishBeforeCommit)
 	})
+	if err == nil {
+		err = failpoint.Hit(failpoint.SinkPublishCommitted)
+	}
 	if err != nil {
 		return before, fmt.Errorf("publish checkpoint %d of %s: %w", c, w.table.ident(), w.named(ctx, db, err))
 	}

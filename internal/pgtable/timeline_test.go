@@ -204,8 +204,9 @@ func TestReadersSeeWholeCuts(t *testing.T) {
 						break
 					}
 				}
+				must(l.fence().MarkStaged(t.Context(), pool, shown))
 				for range 2 {
-					_, err = w.Publish(t.Context(), pool, l.fence(), shown)
+					_, err = w.Publish(t.Context(), pool, l.fence(), shown, []ident.VGroup{l.fence().VGroup})
 					must(err)
 				}
 			case 2:

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/pondage/pondage/internal/block"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/rowjson"
 )
@@ -103,9 +104,14 @@ func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.Chec
 		if err := w.images(ctx, tx, cp, rows, batches); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, w.sql, args...)
-		return err
+		if _, err := tx.Exec(ctx, w.sql, args...); err != nil {
+			return err
+		}
+		return failpoint.Hit(failpoint.SinkUpsertBeforeCommit)
 	})
+	if err == nil {
+		err = failpoint.Hit(failpoint.SinkUpsertCommitted)
+	}
 	if err != nil {
 		return fmt.Errorf("upsert %d rows into %s: %w", len(rows), w.table.ident(), w.named(ctx, db, err))
 	}

@@ -1,0 +1,70 @@
+package pgtable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// foreign is the _cp of rows that were in the table before the stream: older than all its checkpoints, so that what the
+// stream replaces of them is kept and comes back, and nothing of theirs goes with a dead timeline.
+const foreign = -1
+
+// adoptRows is how many rows one transaction of Adopt rewrites: a few seconds' work.
+const adoptRows = 200_000
+
+// Adopt makes a table that may have been another stream's this one's, before its first row: checkpoints count anew in each
+// stream, and what the other one has left beside the table means nothing here. Rows that are there stay, and are no
+// checkpoint's (DESIGN §9). Later calls change nothing. It may be called by all tasks of the stream at once, by each before
+// it writes.
+//
+// Errors: Postgres's; what was done until then need not be done again.
+func (t *Table) Adopt(ctx context.Context, db Beginner, f Fence) error {
+	for done := false; !done; {
+		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) (err error) {
+			done, err = t.adopt(ctx, tx, f)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("adopt table %s: %w", t.ident(), err)
+		}
+	}
+	return nil
+}
+
+// adopt takes one step. The owner is looked at under the lock in which it is written: no step comes after the last one,
+// when other tasks write already.
+func (t *Table) adopt(ctx context.Context, tx pgx.Tx, f Fence) (done bool, err error) {
+	if _, err := tx.Exec(ctx, limits); err != nil {
+		return false, err
+	}
+	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('pondage.create.' || $1, 0))", t.ident()); err != nil {
+		return false, err
+	}
+	var cluster ident.Cluster
+	var stream ident.StreamID
+	err = tx.QueryRow(ctx, "SELECT cluster, stream FROM pondage.owner WHERE target = $1", t.ident()).Scan(&cluster, &stream)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return false, err
+	}
+	if cluster == f.Cluster && stream == f.Stream {
+		return true, nil
+	}
+	tag, err := tx.Exec(ctx, fmt.Sprintf("UPDATE %s SET %s = $1 WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s > $1 LIMIT $2))",
+		t.ident(), CheckpointColumn), int64(foreign), adoptRows)
+	if err != nil || tag.RowsAffected() == adoptRows {
+		return false, err
+	}
+	if beside := t.besideIdent(); beside != "" {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+beside); err != nil {
+			return false, err
+		}
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO pondage.owner (target, cluster, stream) VALUES ($1, $2, $3)
+		ON CONFLICT (target) DO UPDATE SET cluster = excluded.cluster, stream = excluded.stream`, t.ident(), f.Cluster, f.Stream)
+	return true, err
+}
