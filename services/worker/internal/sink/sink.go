@@ -48,6 +48,8 @@ type Start struct {
 	// Sink and Files are what the output has said at Restored; nil where it has said nothing.
 	Sink  *manifest.Sink
 	Files []manifest.File
+	// Retain is how many complete checkpoints of the stream are kept.
+	Retain int
 }
 
 // StartFrom returns what the output of a kind goes on from, by its task's part of the restored checkpoint; nil: none.

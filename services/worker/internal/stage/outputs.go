@@ -62,7 +62,9 @@ func startOf(c *task.Common, kind string) *sink.Start {
 	if c.Checkpoints == nil {
 		return nil
 	}
-	return sink.StartFrom(c.Self.Stage, c.Checkpoints.Restored, kind)
+	start := sink.StartFrom(c.Self.Stage, c.Checkpoints.Restored, kind)
+	start.Retain = int(c.Plan.Settings.RetainCheckpoints)
+	return start
 }
 
 // outputPending is how much of a task's Kafka output may be unanswered, bytes: one full request, and the next one ready.
