@@ -15,6 +15,7 @@ type windowOf struct {
 
 // Changed implements Operator.
 func (s *State) Changed(emit func(*Emission)) {
+	s.tellOpened(emit)
 	if len(s.changed) == 0 {
 		return
 	}

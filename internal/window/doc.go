@@ -29,6 +29,9 @@
 // is not emitted. Order: window end, then start, then the order in which groups entered; it is a function of what was
 // merged and when, never of a map or a clock. Of a window that was spilled, the order of groups is any.
 //
+// Beside, where it is asked to (StateConfig.Tell), it tells of windows that open and close, for webhooks: in emissions of
+// their own, or as what results are.
+//
 // # Checkpoints
 //
 // Freeze copies the words of the cells that partials have touched since the last freeze, or of all, and shares the keys: an arena

@@ -20,6 +20,9 @@ type emitter struct {
 	batch      *block.Batch
 	errs       []agg.ResultError
 	emission   Emission
+	// What the rows gathered are emitted as; changed only while there are none.
+	event     Event
+	eventOnly bool
 }
 
 func (e *emitter) init(s *State) {
@@ -119,7 +122,7 @@ func (e *emitter) build() {
 	const windowColumns = 3
 	e.errs = s.cells.AppendResults(cols[n+windowColumns:], e.cells, e.errs[:0])
 	e.blank(cols[n+windowColumns:])
-	e.emission = Emission{Batch: e.batch, Errors: e.errs}
+	e.emission = Emission{Batch: e.batch, Errors: e.errs, Event: e.event, EventOnly: e.eventOnly}
 }
 
 // blank takes back the values of aggregates that are not known.

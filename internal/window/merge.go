@@ -123,6 +123,9 @@ func (s *State) cellFor(group uint32, start, from ident.EventMs) (uint32, error)
 	} else {
 		cell = s.restrictedCell(p, cell, from)
 	}
+	if s.cfg.Tell != (Events{}) && s.cells.Count(cell) == 0 {
+		s.noteOpened(p, group, from)
+	}
 	if s.cfg.Trigger == EmitOnChange || p.firstEnd <= s.watermark {
 		s.noteChanged(cell)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -207,7 +208,15 @@ func TestStateEqualsSortAndGroup(t *testing.T) {
 		for _, trigger := range []Trigger{EmitOnClose, EmitOnChange} {
 			t.Run(fmt.Sprintf("%s, trigger %d", name, trigger), func(t *testing.T) {
 				t.Parallel()
-				rapid.Check(t, func(t *rapid.T) { simulate(t, spec, trigger, neverStops) })
+				rapid.Check(t, func(t *rapid.T) {
+					for event, windows := range simulate(t, spec, trigger, neverStops) {
+						for id, n := range windows {
+							if n != 1 {
+								t.Fatalf("event %d of %s is told %d times", event, id, n)
+							}
+						}
+					}
+				})
 			})
 		}
 	}
@@ -218,17 +227,57 @@ type life func(t *rapid.T, s *State, emit func(*Emission)) *State
 
 func neverStops(_ *rapid.T, s *State, _ func(*Emission)) *State { return s }
 
-func simulate(t *rapid.T, spec Spec, trigger Trigger, between life) {
+// told is how often an event was told of each window.
+type told map[Event]map[string]int
+
+// take notes the events of an emission. A window opens before it closes, and closes with the result that it has.
+func (td told) take(t *rapid.T, e *Emission, known results) {
+	if e.Event == EventNone {
+		return
+	}
+	rows := results{}
+	rows.take(t, e)
+	for id, row := range rows {
+		td[e.Event][id]++
+		if e.Event == EventClosed && td[EventOpened][id] == 0 {
+			t.Fatalf("%s closes before it opens", id)
+		}
+		if now, ok := known[id]; ok && e.EventOnly && e.Event == EventClosed && td[e.Event][id] == 1 && now != row {
+			t.Fatalf("%s closes with\n%s\nand has\n%s", id, row, now)
+		}
+	}
+}
+
+// equal checks that each window opened and closed.
+func (td told) equal(t *rapid.T, want results) {
+	for event, windows := range td {
+		if len(windows) != len(want) {
+			t.Fatalf("event %d is told of %d windows, want %d", event, len(windows), len(want))
+		}
+		for id := range windows {
+			if _, ok := want[id]; !ok {
+				t.Fatalf("event %d of window %s, which should not be there", event, id)
+			}
+		}
+	}
+}
+
+func simulate(t *rapid.T, spec Spec, trigger Trigger, between life) told {
 	unit := scaleOf(spec)
 	keep := ident.EventMs(rapid.SampledFrom([]int64{0, 0, 5 * unit, 40 * unit, math.MaxInt64}).Draw(t, "keep"))
 	delay := rapid.Int64Range(0, 10).Draw(t, "delay") * unit
 	w := mustWindows(t, spec)
 	state := newTestState(t, spec, trigger, keep)
+	state.cfg.Tell = Events{Opened: true, Closed: true}
 	sources := []*PreAgg{preAgg(t, spec), preAgg(t, spec)}
 	watermarks := []ident.EventMs{ident.WatermarkNone, ident.WatermarkNone}
 	got := results{}
-	emitted := 0
-	emit := func(e *Emission) { emitted += got.take(t, e) }
+	emitted, events := 0, told{EventOpened: {}, EventClosed: {}}
+	emit := func(e *Emission) {
+		if events.take(t, e, got); !e.EventOnly {
+			emitted += got.take(t, e)
+		}
+	}
 	var counted []row
 	turn := int64(-30)
 	for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -272,6 +321,44 @@ func simulate(t *rapid.T, spec Spec, trigger Trigger, between life) {
 	}
 	if st := state.Stats(); keep != KeepForever && (st.Cells != 0 || st.Groups != 0 || st.Panes != 0 || state.cells.Len() != 0) {
 		t.Fatalf("after the end %+v and %d cells are left", st, state.cells.Len())
+	}
+	events.equal(t, want)
+	return events
+}
+
+// TestOnlyWhatIsAskedForIsTold: and results are as they are without.
+func TestOnlyWhatIsAskedForIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tell := range []Events{{}, {Opened: true}, {Closed: true}} {
+		for _, trigger := range []Trigger{EmitOnClose, EmitOnChange} {
+			s := newTestState(t, testSpecs["tumbling"], trigger, 20)
+			s.cfg.Tell = tell
+			var got []string
+			emit := func(e *Emission) { got = append(got, fmt.Sprintf("%d %t %d", e.Event, e.EventOnly, e.Batch.Rows())) }
+			source := preAgg(t, testSpecs["tumbling"])
+			add := func(ts int64) {
+				source.Add(columnsOf([]row{{key: "a", ts: ts, openFrom: ident.WatermarkNone}}))
+				source.Flush(func(_ ident.VGroup, b *block.Batch) {
+					if err := s.Merge(b); err != nil {
+						t.Fatal(err)
+					}
+				})
+				s.Changed(emit)
+			}
+			add(5)
+			add(6)
+			s.Advance(10, emit)
+			add(7) // late
+			add(2) // late
+			want := map[Events]map[Trigger]string{
+				{}:             {EmitOnClose: "0 false 1,0 false 1,0 false 1", EmitOnChange: "0 false 1,0 false 1,0 false 1,0 false 1"},
+				{Opened: true}: {EmitOnClose: "1 true 1,0 false 1,0 false 1,0 false 1", EmitOnChange: "1 true 1,0 false 1,0 false 1,0 false 1,0 false 1"},
+				{Closed: true}: {EmitOnClose: "2 false 1,0 false 1,0 false 1", EmitOnChange: "0 false 1,0 false 1,2 true 1,0 false 1,0 false 1"},
+			}[tell][trigger]
+			if strings.Join(got, ",") != want {
+				t.Errorf("%+v, trigger %d: %v, want %s", tell, trigger, got, want)
+			}
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ type Operator interface {
 	// A w that is not higher emits only what changed.
 	Advance(w ident.EventMs, emit func(*Emission))
 	// Changed emits the windows that changed since they were emitted last: with EmitOnChange all, with EmitOnClose
-	// those that are closed.
+	// those that are closed. Before them it tells of those that have opened.
 	Changed(emit func(*Emission))
 	// NextEnd returns the end of the window that closes next; ok is false when none is open.
 	NextEnd() (end ident.EventMs, ok bool)

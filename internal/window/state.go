@@ -32,6 +32,8 @@ type StateConfig struct {
 	// Keep is how long a closed window is kept for late rows, in event time: the allowed lateness, with
 	// `late_by: table` the larger of it and table_ttl.
 	Keep ident.EventMs
+	// Tell says which events are emitted.
+	Tell Events
 	// BatchRows bounds the rows of an emitted batch; 0 is DefaultBatchRows.
 	BatchRows int
 	// Seed is as in PreAggConfig.
@@ -44,6 +46,10 @@ type Emission struct {
 	// Errors are results that have no value (it is null in the batch), by row. Their rows are data errors: for the
 	// dead-letter topic, not for the sink.
 	Errors []agg.ResultError
+	// Event is what has happened to the windows. Of EventOpened the aggregates say nothing.
+	Event Event
+	// EventOnly says that it is no result: there is none yet, or it is emitted beside.
+	EventOnly bool
 }
 
 // The columns that every aggregating operator emits between the group keys and the aggregates.
@@ -74,7 +80,8 @@ type State struct {
 	groups    *groups[stateGroup]
 	panes     panes
 	watermark ident.EventMs
-	changed   []uint32 // cells that changed since their windows were emitted
+	changed   []uint32   // cells that changed since their windows were emitted
+	opened    []windowOf // windows that got their first row since it was told, some more than once
 	slider    slider
 	out       emitter
 	partial   Partial
@@ -134,13 +141,17 @@ func (s *State) Advance(w ident.EventMs, emit func(*Emission)) {
 	if w <= s.watermark {
 		return
 	}
-	if s.cfg.Trigger == EmitOnClose {
+	if s.cfg.Trigger == EmitOnClose || s.cfg.Tell.Closed {
+		if s.cfg.Tell.Closed {
+			s.out.event, s.out.eventOnly = EventClosed, s.cfg.Trigger != EmitOnClose
+		}
 		if s.windows.Direct() {
 			s.closeDirect(w, emit)
 		} else {
 			s.slider.close(w, emit)
 		}
 		s.out.flush(emit)
+		s.out.event, s.out.eventOnly = EventNone, false
 	}
 	s.watermark = w
 	s.purge()
