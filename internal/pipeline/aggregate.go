@@ -18,6 +18,7 @@ type aggregate struct {
 	projector *plan.Projector
 	scratch   block.Batch
 	rejected  *rowjson.Encoder
+	events    *events // nil: nobody is told
 }
 
 func newAggregate(p *plan.Plan, seed uint64) (*aggregate, error) {
@@ -29,7 +30,13 @@ func newAggregate(p *plan.Plan, seed uint64) (*aggregate, error) {
 	if p.Trigger == spec.TriggerAtOnce {
 		cfg.Trigger = window.EmitOnChange
 	}
-	return &aggregate{state: window.NewState(cfg), projector: p.NewProjector(), rejected: rowjson.NewEncoder(p.StateSchema())}, nil
+	a := &aggregate{projector: p.NewProjector(), rejected: rowjson.NewEncoder(p.StateSchema())}
+	if w := p.Webhook; w != nil {
+		cfg.Tell = window.Events{Opened: w.Open, Closed: w.Close}
+		a.events = newEvents(p)
+	}
+	a.state = window.NewState(cfg)
+	return a, nil
 }
 
 func (a *aggregate) Batch() *block.Batch { return &a.scratch }
@@ -61,7 +68,18 @@ func (a *aggregate) give(e *window.Emission, out Results, failed error) error {
 	if failed != nil {
 		return failed
 	}
+	if e.Event == window.EventOpened {
+		return a.tell(e, nil, out)
+	}
 	projection := a.projector.Windows(e)
+	if e.Event == window.EventClosed {
+		if err := a.tell(e, &projection, out); err != nil {
+			return err
+		}
+	}
+	if e.EventOnly {
+		return nil
+	}
 	for _, bad := range projection.Errors {
 		row := a.rejected.AppendRow(nil, e.Batch.Cols, int(bad.Row))
 		if err := out.Reject(row, bad.Code, bad.Reason); err != nil {
@@ -72,6 +90,14 @@ func (a *aggregate) give(e *window.Emission, out Results, failed error) error {
 		return nil
 	}
 	return out.Rows(clone(projection.Batch))
+}
+
+// tell gives out what has happened to windows, to who listens.
+func (a *aggregate) tell(e *window.Emission, of *plan.Projection, out Results) error {
+	if to, ok := out.(EventTaker); ok {
+		return to.Events(a.events.batch(e, of))
+	}
+	return nil
 }
 
 // clone copies a batch that its maker uses again.

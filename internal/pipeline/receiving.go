@@ -27,7 +27,7 @@ type Receiving interface {
 	Bound(memory int, open func() (window.Spill, error))
 }
 
-// Results takes what a task has made. Its errors end the task.
+// Results takes what a task has made. Its errors end the task. One that is an EventTaker hears of windows, too.
 type Results interface {
 	// Rows takes result rows; the batch is the taker's.
 	Rows(b *block.Batch) error

@@ -21,6 +21,9 @@ const (
 	DefaultMaxRestarts          = 10               // with exponential back-off: some minutes before a stream is given up
 	DefaultStartTimeout         = 60 * time.Second // DESIGN §7
 
+	DefaultWebhookTimeout = 10 * time.Second
+	DefaultWebhookEvents  = 100 // of a request
+
 	// minIdleBeyondDelay is how much longer than the watermark delay a silence must be to count as idle: a partition
 	// that is merely behind by its delay is not silent.
 	minIdleBeyondDelay = 5 * time.Second // DESIGN §6

@@ -66,6 +66,7 @@ type Plan struct {
 	Start    spec.Position
 	Until    *spec.Position // nil: runs for ever
 	Settings Settings
+	Webhook  *Webhook // nil: none
 
 	zone     *time.Location
 	argNames []string // the canonical text of Args

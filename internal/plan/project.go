@@ -30,6 +30,14 @@ type Projection struct {
 	Errors []expr.RowError
 }
 
+// Has tells whether row n of the results is that of the input row.
+func (p Projection) Has(n, input int) bool {
+	if p.Rows == nil {
+		return n == input
+	}
+	return n < len(p.Rows) && int(p.Rows[n]) == input
+}
+
 // NewProjector returns a projector of the stream.
 func (p *Plan) NewProjector() *Projector {
 	pr := &Projector{schema: p.Result.Fields(), results: make([]expr.Result, len(p.Select))}

@@ -29,6 +29,7 @@ func (b *builder) settings() {
 	s.MaxRestarts = orDefault(st.MaxRestarts, DefaultMaxRestarts)
 	s.StartTimeout = b.elapsed("/start_timeout", st.StartTimeout, DefaultStartTimeout)
 	b.trigger()
+	b.webhook()
 	b.bounds()
 }
 

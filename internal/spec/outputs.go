@@ -4,6 +4,7 @@ package spec
 type Outputs struct {
 	Postgres *Postgres `spec:"postgres"`
 	Kafka    *KafkaOut `spec:"kafka"`
+	Webhook  *Webhook  `spec:"webhook"`
 }
 
 // Postgres is a table, made from the result schema.

@@ -24,6 +24,9 @@ func (d *decoder) checkOutputs(o Outputs) {
 		d.checkConnection("/outputs/kafka", k.Connection)
 		d.checkAffix("/outputs/kafka", k.Affix)
 	}
+	if o.Webhook != nil {
+		d.checkWebhook("/outputs/webhook", o.Webhook)
+	}
 	if o.Postgres != nil && o.Kafka != nil && o.Postgres.Affix != (Affix{}) && o.Kafka.Affix != (Affix{}) && o.Postgres.Affix != o.Kafka.Affix {
 		d.fault(CodeConflict, "/outputs/kafka/hash_prefix", "give both outputs the same affix, or leave one out",
 			"hash_prefix and hash_suffix differ between the outputs: a group has one aggregating task")
