@@ -69,8 +69,8 @@ bench: ## micro-benchmarks of the hot path with allocations (BENCH=regexp)
 SEEDS ?= 2000
 .PHONY: sim
 sim: ## simulated runs with crashes, lost and doubled words, compared with a batch computation (SEEDS=N)
-	@$(GO) test -count=1 -timeout 2h -run 'TestSeeds$$' ./internal/sim -seeds $(SEEDS)
-	@echo "$(SEEDS) seeds, 0 failed"
+	@$(GO) build -o bin/simulate ./internal/sim/simulate
+	@bin/simulate -seeds $(SEEDS) -keep internal/sim/testdata/seeds
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each

@@ -104,7 +104,7 @@ var packages = map[string]Layer{
 	"internal/conformance/...": Main,
 
 	"internal/archtest": TestOnly,
-	"internal/sim":      TestOnly,
+	"internal/sim/...":  Main, // a test bed with a command
 	"test/e2e":          TestOnly,
 }
 

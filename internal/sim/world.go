@@ -2,24 +2,16 @@ package sim
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"time"
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/plan"
 	"github.com/pondage/pondage/internal/spec"
 )
-
-// The stream: what it counts does not matter, but that every result depends on every row of its window.
-const sourceSpec = `{"name":"readings","format":"json","kafka":{"topic":"readings"},"table":"k","event_time":"ts","max_future":null,
-	"columns":[{"name":"v","type":"float64"}]}`
-
-const streamSpec = `{"name":"sums","source":"readings","start":"earliest","until":"latest","partition_by":["tbname"],"watermark":"1s",
-	"select":[{"expr":"tbname","as":"k"},{"expr":"_wstart","as":"at"},{"expr":"count(*)","as":"n"},{"expr":"sum(v)","as":"s"}],
-	"window":{"kind":"interval","size":"10s","sliding":"5s"}}`
 
 const streamID ident.StreamID = 1
 
@@ -35,112 +27,166 @@ type message struct {
 	value  []byte
 }
 
-// word is something on its way between the coordinator and the tasks, or from the outside to a task. It is void when
-// its stage is over, unless it says otherwise.
+// word is something on its way: a request, an answer, a step of a transaction.
 type word struct {
-	what  string // for errors
-	stage *stage
-	say   func() error
+	what string
+	to   *stage // void when this is over; nil: never
+	say  func() error
+	late func() // what may still happen of it when its stage is over; nil: nothing
 }
 
 // world is everything.
 type world struct {
-	rand     *rand.Rand
-	sabotage Sabotage
-	plan     *plan.Plan
-	now      ident.MonoMs
-	records  [partitions][][]byte
-	logs     map[ident.Task][]message
-	words    []word
-	zombies  []func() // appends that a dead stage had under way
-	control  *coordinator
-	stage    *stage
-	sinks    map[ident.VGroup]*sink
-	crashes  int // that may still come
-	place    ident.Place
+	rand   *rand.Rand
+	faults *failpoint.Plan
+	shape  shape
+	plan   *plan.Plan
+	now    ident.MonoMs
+	input
+	logs  map[ident.Task][]message
+	words []word
+	meta  *metastore
+	store *store
+	// coordinators that run, the one that leads last: the others have not heard yet that they do not.
+	coordinators []*coordinator
+	told         ident.Term // the highest that workers were told
+	stage        *stage
+	sleepers     []*stage // of dead timelines, still running somewhere
+	table        *table
+	output       *output
+	published    published
+	crashes      int // that may still come
+	stages       int
+	batches      int // of results, so far
+	broken       []string
+	reached      map[Reach]int
 }
 
-func newWorld(r *rand.Rand, s Sabotage) (*world, error) {
-	src, err := spec.ParseSource([]byte(sourceSpec))
-	if err != nil {
-		return nil, err
-	}
-	st, err := spec.ParseStream([]byte(streamSpec))
-	if err != nil {
-		return nil, err
-	}
-	p, err := plan.Build(src, st, plan.Env{Cluster: "sim", VGroups: vgroups, Zone: time.LoadLocation})
-	if err != nil {
-		return nil, err
-	}
+// shape is what a seed decides about the stream.
+type shape struct {
+	bounded bool // it ends with its records; else every window is closed by silence
+	atOnce  bool // results are revised
+}
+
+func newWorld(r *rand.Rand, faults *failpoint.Plan) (*world, error) {
 	const mostCrashes = 4
 	w := &world{
-		rand: r, sabotage: s, plan: p, logs: map[ident.Task][]message{}, sinks: map[ident.VGroup]*sink{}, crashes: r.IntN(mostCrashes + 1),
-		place: ident.Place{Node: "sim", Instance: ident.Instance{Counter: 1}},
+		rand: r, faults: faults, shape: shape{bounded: r.IntN(3) > 0, atOnce: r.IntN(2) > 0}, logs: map[ident.Task][]message{},
+		crashes: r.IntN(mostCrashes + 1), reached: map[Reach]int{},
 	}
-	for v := range vgroups {
-		w.sinks[ident.VGroup(v)] = &sink{now: map[string]string{}, at: map[ident.CheckpointID]map[string]string{0: {}}}
+	var err error
+	if w.plan, err = w.shape.plan(); err != nil {
+		return nil, err
 	}
-	w.makeRecords()
-	w.control = &coordinator{w: w, next: 1, store: map[ident.CheckpointID]map[ident.Task]*snapshot{}}
-	return w, w.begin(1, 0)
+	w.input = makeInput(r)
+	w.meta, w.store = newMetastore(w), &store{w: w, parts: map[ident.CheckpointID]map[ident.Task]*snapshot{}}
+	w.table, w.output, w.published = newTable(w), newOutput(w), published{w: w}
+	w.takeOver()
+	if err := w.meta.raise(1); err != nil {
+		return nil, err
+	}
+	return w, w.deploy(w.meta.generation, w.meta.stage, w.meta.start)
 }
 
-// makeRecords writes some hundred readings of a few tables, up to a second out of order, to each partition.
-func (w *world) makeRecords() {
-	const most, tables, stepMs, disorderMs = 300, 5, 400, 900
-	for p := range w.records {
-		for i := range 1 + w.rand.IntN(most) {
-			ts := 1_000_000 + i*stepMs - w.rand.IntN(disorderMs)
-			// Sums of such values depend on every bit.
-			v := float64(w.rand.IntN(1<<20)) * []float64{1, 1e12, 1e-9}[w.rand.IntN(3)]
-			w.records[p] = append(w.records[p], fmt.Appendf(nil, `{"k":"t%d","ts":%d,"v":%g}`, w.rand.IntN(tables), ts, v))
-		}
+// plan compiles the stream. What it counts does not matter, but that every result depends on every row of its window.
+func (s shape) plan() (*plan.Plan, error) {
+	const source = `{"name":"readings","format":"json","kafka":{"topic":"readings"},"table":"k","event_time":"ts","max_future":null,
+		"columns":[{"name":"v","type":"float64"}]}`
+	const stream = `{"name":"sums","source":"readings","start":"earliest",%s%s"partition_by":["tbname"],"watermark":"1s","where":"v >= 0",
+		"idle_timeout":"6s","close_idle_after":"8s",
+		"select":[{"expr":"tbname","as":"k"},{"expr":"_wstart","as":"at"},{"expr":"count(*)","as":"n"},{"expr":"sum(v)","as":"s"}],
+		"window":{"kind":"interval","size":"10s","sliding":"5s"}}`
+	src, err := spec.ParseSource([]byte(source))
+	if err != nil {
+		return nil, err
 	}
+	var until, trigger string
+	if s.bounded {
+		until = `"until":"latest",`
+	}
+	if s.atOnce {
+		trigger = `"trigger":"at_once",`
+	}
+	st, err := spec.ParseStream(fmt.Appendf(nil, stream, until, trigger))
+	if err != nil {
+		return nil, err
+	}
+	return plan.Build(src, st, plan.Env{Cluster: "sim", VGroups: vgroups, Zone: time.LoadLocation})
 }
+
+// on tells whether a misbehaviour is to be done now.
+func (w *world) on(p failpoint.Point) bool { return w.faults.On(p) }
 
 // chance is true once in so many times.
 func (w *world) chance(in int) bool { return w.rand.IntN(in) == 0 }
 
-// tell puts a word on its way: it may be lost, doubled, and overtaken by others.
-func (w *world) tell(what string, s *stage, say func() error) {
+// reach notes that a run has come to a place that seeds are for.
+func (w *world) reach(r Reach) { w.reached[r]++ }
+
+// violated notes that something does not hold that always must (DESIGN §16).
+func (w *world) violated(invariant, format string, args ...any) {
+	const most = 5 // the first ones say it
+	if len(w.broken) < most {
+		w.broken = append(w.broken, invariant+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// tell puts a word on its way between two processes: it may be lost, doubled, and overtaken by others.
+func (w *world) tell(what string, to *stage, say func() error) {
 	if w.chance(20) {
 		return
 	}
-	w.words = append(w.words, word{what, s, say})
+	w.later(word{what: what, to: to, say: say})
 	if w.chance(10) {
-		w.words = append(w.words, word{what, s, say})
+		w.later(word{what: what, to: to, say: say})
 	}
 }
 
-// later puts something on its way that is neither lost nor doubled: within a process.
-func (w *world) later(what string, s *stage, say func() error) {
-	w.words = append(w.words, word{what, s, say})
-}
+// later puts something on its way that is neither lost nor doubled.
+func (w *world) later(x word) { w.words = append(w.words, x) }
 
 // turn lets one thing happen.
 func (w *world) turn() error {
-	switch n := w.rand.IntN(100); {
-	case n < 5:
-		return w.stage.sources[w.rand.IntN(len(w.stage.sources))].read()
-	case n < 15:
-		return w.stage.receivers[w.rand.IntN(len(w.stage.receivers))].poll()
-	case n < 90:
+	switch n := w.rand.IntN(1000); {
+	case n < 50:
+		s := w.someStage()
+		return w.ends(s, s.read())
+	case n < 150:
+		s := w.someStage()
+		return w.ends(s, s.poll())
+	case n < 890:
 		return w.deliver()
-	case n < 97:
-		w.now += tickMs
-		if err := w.stage.tick(); err != nil {
-			return err
-		}
-		return w.control.step()
-	case n < 99 && len(w.zombies) > 0:
-		late := w.zombies[0]
-		w.zombies = w.zombies[1:]
-		late()
-		return nil
-	case n == 99 && w.crashes > 0 && w.chance(4):
+	case n < 960:
+		return w.tick()
+	case n < 962 && len(w.sleepers) > 0:
+		w.sleepers[0].over = true
+		w.sleepers = w.sleepers[1:]
+	case n < 967:
+		w.meta.ask()
+	case n < 968 && w.chance(8):
+		w.takeOver()
+	case n < 969 && w.chance(8):
+		w.someStage().cutOff()
+	case n >= 990 && w.crashes > 0 && w.chance(4):
 		w.crashes--
-		return w.reset("crash")
+		return w.crash()
+	}
+	return nil
+}
+
+// someStage is the stage, or now and then one of a dead timeline.
+func (w *world) someStage() *stage {
+	if len(w.sleepers) > 0 && w.chance(4) {
+		return w.sleepers[w.rand.IntN(len(w.sleepers))]
+	}
+	return w.stage
+}
+
+// ends takes the error of a task: the task has failed, and its stage needs a reset.
+func (w *world) ends(s *stage, err error) error {
+	if err != nil {
+		w.violated("a task of stage "+fmt.Sprint(s.number), "%v", err)
+		s.lost = true
 	}
 	return nil
 }
@@ -150,78 +196,105 @@ func (w *world) deliver() error {
 	if len(w.words) == 0 {
 		return nil
 	}
-	i := w.rand.IntN(len(w.words))
+	i, last := w.rand.IntN(len(w.words)), len(w.words)-1
 	x := w.words[i]
-	w.words = append(w.words[:i], w.words[i+1:]...)
-	if x.stage != nil && x.stage != w.stage {
-		return nil // a dead process hears nothing
+	w.words[i], w.words = w.words[last], w.words[:last]
+	if x.to == nil {
+		return x.say()
+	}
+	if x.to.over {
+		if x.late != nil && w.chance(2) {
+			x.late()
+		}
+		return nil
 	}
 	if err := x.say(); err != nil {
-		return fmt.Errorf("%s: %w", x.what, err)
+		return w.ends(x.to, fmt.Errorf("%s: %w", x.what, err))
 	}
 	return nil
 }
 
-// reset is the end of the stage and the beginning of the next one, from the newest complete checkpoint.
-func (w *world) reset(string) error {
-	w.control.reset()
-	number := w.stage.number + 1
-	if w.sabotage == RestartSameStage {
-		number = w.stage.number
-	}
-	from := w.control.complete
-	if w.sabotage == ReuseCheckpoint {
-		from = w.control.begun
-	}
-	return w.begin(number, from)
-}
-
-// begin starts the tasks of a stage from a checkpoint; 0: from the start.
-func (w *world) begin(number ident.Stage, from ident.CheckpointID) error {
-	if w.stage != nil {
-		w.zombies = append(w.zombies, w.stage.underway...)
-	}
-	if w.sabotage != SkipFence {
-		for _, s := range w.sinks {
-			s.restore(from)
+// tick passes time to everybody.
+func (w *world) tick() error {
+	w.now += tickMs
+	for _, s := range append([]*stage{w.stage}, w.sleepers...) {
+		if !s.over {
+			if err := w.ends(s, s.tick()); err != nil {
+				return err
+			}
 		}
 	}
-	s, err := newStage(w, number, from)
+	for _, c := range w.coordinators {
+		c.step()
+	}
+	return nil
+}
+
+// takeOver makes another coordinator lead. The one before goes on until it hears of it.
+func (w *world) takeOver() {
+	w.meta.term++
+	w.coordinators = append(w.coordinators, &coordinator{w: w, term: w.meta.term})
+}
+
+// leader is the coordinator that workers report to.
+func (w *world) leader() *coordinator { return w.coordinators[len(w.coordinators)-1] }
+
+// crash is the end of a process: its tasks are gone, or go on somewhere for a while without hearing of it.
+func (w *world) crash() error {
+	if w.stage.over || w.stage.lost {
+		return nil
+	}
+	if w.on(failpoint.RestartSameStage) {
+		return w.stage.restartOne()
+	}
+	w.stage.lost = true
+	w.stage.over = w.chance(3)
+	return nil
+}
+
+// deploy starts the tasks of a stage from a checkpoint; 0: from the start. An order that was carried out, or that a newer
+// one has overtaken, does nothing.
+func (w *world) deploy(generation int, number ident.Stage, from ident.CheckpointID) error {
+	if w.stage != nil {
+		if generation <= w.stage.generation {
+			return nil
+		}
+		w.stage.over = w.stage.over || w.chance(3)
+		if !w.stage.over {
+			w.sleepers = append(w.sleepers, w.stage)
+		}
+	}
+	s, err := newStage(w, generation, number, from)
 	if err != nil {
 		return err
 	}
 	w.stage = s
-	w.control.stages++
-	return s.start()
+	w.stages++
+	return w.ends(s, s.start())
 }
 
-// finished tells whether every receiving task has closed every window, and nothing can undo it.
+// finished tells whether every window is closed, and every result shown.
 func (w *world) finished() bool {
+	if w.stage.over || w.stage.lost {
+		return false
+	}
+	for _, src := range w.stage.sources {
+		if len(src.rest()) > 0 {
+			return false
+		}
+	}
 	for _, r := range w.stage.receivers {
-		if !r.finished {
+		if !r.closed() || !r.session.idle() || !r.producer.idle() {
 			return false
 		}
 	}
 	return true
 }
 
-// sink is a table of one vgroup that is upserted: what it holds now, and held at each trigger that its task has passed
-// (package pgtable keeps before-images for that).
-type sink struct {
-	now     map[string]string
-	at      map[ident.CheckpointID]map[string]string
-	doubled int // writes of a key that was there
-}
-
-func (s *sink) trigger(c ident.CheckpointID) { s.at[c] = maps.Clone(s.now) }
-
-func (s *sink) restore(c ident.CheckpointID) {
-	if s.at[c] != nil {
-		s.now = maps.Clone(s.at[c])
-	}
-}
+// place is where every task runs: the fence must hold also where a node goes on in place.
+var place = ident.Place{Node: "sim", Instance: ident.Instance{Counter: 1}}
 
 // self names a task in the stage.
-func (w *world) self(t ident.Task, stage ident.Stage) dispatch.Self {
-	return dispatch.Self{Stream: streamID, Stage: stage, Task: t, Place: w.place}
+func self(t ident.Task, stage ident.Stage) dispatch.Self {
+	return dispatch.Self{Stream: streamID, Stage: stage, Task: t, Place: place}
 }
