@@ -46,6 +46,19 @@ const (
 	SinkPublishCommitted    Point = "sink/publish:committed"
 )
 
+// The places of the data plane, and of a task's part of a checkpoint.
+const (
+	EdgeBeforeAppend       Point = "dispatch/send:before-append"
+	EdgeAppended           Point = "dispatch/send:acknowledged"
+	EdgeBeforeMerge        Point = "dispatch/receive:before-merge"
+	EdgeMerged             Point = "dispatch/receive:merged"
+	CreditBeforeTell       Point = "dispatch/credit:before-tell"
+	CheckpointFrozen       Point = "checkpoint/part:frozen"
+	CheckpointForwarded    Point = "checkpoint/trigger:forwarded"
+	CheckpointBeforeCommit Point = "checkpoint/commit:before"
+	CheckpointCommitted    Point = "checkpoint/commit:done"
+)
+
 // The misbehaviours: each breaks one promise, so that a simulation or a chaos run must report it.
 const (
 	DropOneBlock     Point = "drop-one-block"
@@ -79,12 +92,22 @@ var points = []Info{
 	{SinkPublishBeforeCommit, KindPlace, "internal/pgtable", "the results of a complete checkpoint are moved into the table, not committed"},
 	{SinkPublishCommitted, KindPlace, "internal/pgtable", "a complete checkpoint is published, the sink does not know it"},
 
-	{DropOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is counted as delivered and not sent"},
-	{DupOneBlock, KindMisbehaviour, "services/worker/internal/exchange", "a dispatched block is sent a second time under a new msg id"},
+	{EdgeBeforeAppend, KindPlace, "services/worker/internal/task", "the messages of a request have their numbers, no broker has them"},
+	{EdgeAppended, KindPlace, "services/worker/internal/task", "a broker has answered for a message, its task has not heard"},
+	{EdgeBeforeMerge, KindPlace, "services/worker/internal/task", "a message of an edge has passed the rules, nothing of it is merged"},
+	{EdgeMerged, KindPlace, "services/worker/internal/task", "a message of an edge is merged, and not told as consumed"},
+	{CreditBeforeTell, KindPlace, "services/worker/internal/exchange", "a node is about to tell another one what is consumed; an error fails the call"},
+	{CheckpointFrozen, KindPlace, "services/worker/internal/task", "a task's state is frozen, its trigger not sent on"},
+	{CheckpointForwarded, KindPlace, "services/worker/internal/task", "a task's trigger is on its way, nothing of its part is written"},
+	{CheckpointBeforeCommit, KindPlace, "services/worker/internal/task", "a task knows that a checkpoint is complete, none of its sinks has committed it"},
+	{CheckpointCommitted, KindPlace, "services/worker/internal/task", "the sinks of a task have committed a checkpoint, nobody knows it"},
+
+	{DropOneBlock, KindMisbehaviour, "services/worker/internal/task", "a block of a flush is left out as if it had been sent"},
+	{DupOneBlock, KindMisbehaviour, "services/worker/internal/task", "a block of a flush is sent a second time under a msg id of its own"},
 	{SkipFence, KindMisbehaviour, "internal/pgtable", "a sink writes whatever stage its fence has"},
 	{CommitEarly, KindMisbehaviour, "services/worker/internal/sink", "a sink commits when it has prepared, before the checkpoint is complete"},
 	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/control", "a reset places tasks anew in the stage that they had"},
-	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/exchange", "a msg id is given to a second block"},
+	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/task", "a msg id is given to a second block, and the later ones follow on from it"},
 	{LateComplete, KindMisbehaviour, "services/coordinator/internal/control", "a checkpoint is set complete though a reset came before"},
 	{NoFenceLock, KindMisbehaviour, "internal/pgtable", "a sink asks for its stage without holding the row"},
 	{RestartSameStage, KindMisbehaviour, "services/worker/internal/node", "a task is started a second time in one stage"},

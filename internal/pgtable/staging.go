@@ -2,7 +2,6 @@ package pgtable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -107,16 +106,6 @@ func (t *Table) Unstage(ctx context.Context, db Beginner, f Fence, c ident.Check
 	return nil
 }
 
-// Published returns the newest checkpoint whose results are in the table; 0 before the first.
-func (f Fence) Published(ctx context.Context, db DB) (ident.CheckpointID, error) {
-	var cp int64
-	err := db.QueryRow(ctx, "SELECT cp FROM pondage.published WHERE cluster = $1 AND stream = $2", f.Cluster, f.Stream).Scan(&cp)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("published checkpoint of stream %d: %w", f.Stream, err)
-	}
-	return ident.CheckpointID(cp), nil
-}
-
 // MarkStaged notes that everything of the fence's vgroup from before trigger c is staged.
 //
 // Errors: ErrFenced; otherwise Postgres's.
@@ -135,14 +124,26 @@ func (f Fence) MarkStaged(ctx context.Context, db Beginner, c ident.CheckpointID
 	return nil
 }
 
-// Staged returns the newest checkpoint that MarkStaged has noted for the fence's vgroup; 0 before the first.
-func (f Fence) Staged(ctx context.Context, db DB) (ident.CheckpointID, error) {
-	var cp int64
-	err := db.QueryRow(ctx, "SELECT cp FROM pondage.staged WHERE cluster = $1 AND stream = $2 AND vgroup = $3", f.Cluster, f.Stream, int32(f.VGroup)).Scan(&cp)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("staged checkpoint of stream %d vgroup %d: %w", f.Stream, f.VGroup, err)
+// Marks are what the database knows of a stream's checkpoints; 0: of none.
+type Marks struct {
+	Staged    ident.CheckpointID // the newest that the fence's vgroup has staged everything before
+	Published ident.CheckpointID // the newest whose results are in the table
+}
+
+// Marks reads them.
+func (f Fence) Marks(ctx context.Context, db Beginner) (m Marks, err error) {
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, limits); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT
+			coalesce((SELECT cp FROM pondage.staged WHERE cluster = $1 AND stream = $2 AND vgroup = $3), 0),
+			coalesce((SELECT cp FROM pondage.published WHERE cluster = $1 AND stream = $2), 0)`, f.Cluster, f.Stream, int32(f.VGroup)).Scan(&m.Staged, &m.Published)
+	})
+	if err != nil {
+		return Marks{}, fmt.Errorf("read what stream %d has published: %w", f.Stream, err)
 	}
-	return ident.CheckpointID(cp), nil
+	return m, nil
 }
 
 // ErrNotStaged says that a vgroup's results are not in the staging table though its task has said so: the database is older than that.
@@ -222,7 +223,7 @@ func (w *Writer) Publish(ctx context.Context, db Beginner, f Fence, c ident.Chec
 func (t *Table) publishSQL() []string {
 	names, _, _, _ := t.unnest()
 	columns := strings.Join(names, ", ")
-	move := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, $1::bigint, %s FROM ", t.ident(), columns, CheckpointColumn, VGroupColumn, columns, VGroupColumn)
+	move := fmt.Sprintf("INSERT INTO %s (%s, %s, %s) SELECT %s, %s, %s FROM ", t.ident(), columns, CheckpointColumn, VGroupColumn, columns, afterColumn, VGroupColumn)
 	if len(t.Key) == 0 {
 		move += fmt.Sprintf("%s WHERE %s < $1 ORDER BY %[2]s, %s", t.stageIdent(), afterColumn, orderColumn)
 	} else {

@@ -121,7 +121,7 @@ func (w *Writer) Upsert(ctx context.Context, db Beginner, f Fence, cp ident.Chec
 // named says of an error whether it is that somebody has dropped or changed the table.
 func (w *Writer) named(ctx context.Context, db Beginner, err error) error {
 	if mayBeShape(err) {
-		if changed := w.table.stillFits(ctx, db); errors.Is(changed, ErrMismatch) {
+		if changed := w.table.Fits(ctx, db); errors.Is(changed, ErrMismatch) {
 			return changed
 		}
 	}
@@ -136,18 +136,20 @@ func mayBeShape(err error) bool {
 	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, accessRules)
 }
 
-// gone is the mismatch of a table that is not there any more. It is not made again on the way: it would lack the rows that
-// were written before, and nobody would know.
+// gone is the mismatch of a table that is not there any more. It is not made again on the way: it would lack what was written
+// before, and nobody would know.
 type gone struct{ table string }
 
 func (g gone) Error() string {
-	return g.table + " was dropped while the stream wrote it; started again, the stream makes it and writes it from its start"
+	return g.table + " was dropped: made again it would lack what the stream has written before; put it back, or begin the stream anew from its start"
 }
 
 func (gone) Is(target error) bool { return target == ErrMismatch }
 
-// stillFits looks at the table that Create has made or checked.
-func (t *Table) stillFits(ctx context.Context, db Beginner) error {
+// Fits checks the table that Create has made before, and what stands beside it.
+//
+// Errors: ErrMismatch, also where one of them is not there any more; otherwise Postgres's.
+func (t *Table) Fits(ctx context.Context, db Beginner) error {
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		var there bool
 		for _, name := range []string{t.ident(), t.besideIdent()} {

@@ -61,9 +61,15 @@ func (o *upsert) open(ctx context.Context) error {
 	return o.within(ctx, o.restore)
 }
 
-// own makes or checks the table, makes it the stream's and then this stage's.
+// own makes or checks the table, makes it the stream's and then this stage's. A table that the restored checkpoint speaks of is not
+// made.
 func (o *postgres) own(ctx context.Context) error {
 	err := o.within(ctx, func(ctx context.Context) error {
+		if o.start != nil && o.start.Sink != nil {
+			if err := o.table.Fits(ctx, o.db); err != nil {
+				return err
+			}
+		}
 		_, err := o.table.Create(ctx, o.db)
 		return err
 	})

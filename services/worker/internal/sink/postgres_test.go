@@ -166,8 +166,8 @@ func (l *life) wants(rows map[string]int64, when string) {
 type broken struct {
 	pgtable.Beginner
 	mu     sync.Mutex
-	exec   func(sql string) error // before a statement
-	commit func() error           // after the commit: its answer is lost
+	exec   func(x *brokenTx, sql string) error // before a statement
+	commit func(x *brokenTx) error             // after the commit: its answer is lost
 }
 
 func (b *broken) set(change func(*broken)) {
@@ -178,33 +178,22 @@ func (b *broken) set(change func(*broken)) {
 
 func (b *broken) Begin(ctx context.Context) (pgx.Tx, error) {
 	tx, err := b.Beginner.Begin(ctx)
-	return &brokenTx{tx, b}, err
-}
-
-// QueryRow is for what reads without a transaction.
-func (b *broken) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return b.Beginner.(pgtable.DB).QueryRow(ctx, sql, args...)
-}
-
-func (b *broken) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return b.Beginner.(pgtable.DB).Query(ctx, sql, args...)
-}
-
-func (b *broken) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return b.Beginner.(pgtable.DB).Exec(ctx, sql, args...)
+	return &brokenTx{Tx: tx, b: b}, err
 }
 
 type brokenTx struct {
 	pgx.Tx
-	b *broken
+	b         *broken
+	publishes bool // it has come to the statements that move rows
 }
 
 func (x *brokenTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	x.b.mu.Lock()
 	exec := x.b.exec
 	x.b.mu.Unlock()
+	x.publishes = x.publishes || strings.Contains(sql, "10min")
 	if exec != nil {
-		if err := exec(sql); err != nil {
+		if err := exec(x, sql); err != nil {
 			return pgconn.CommandTag{}, err
 		}
 	}
@@ -218,7 +207,7 @@ func (x *brokenTx) Commit(ctx context.Context) error {
 	x.b.mu.Lock()
 	defer x.b.mu.Unlock()
 	if x.b.commit != nil {
-		return x.b.commit()
+		return x.b.commit(x)
 	}
 	return nil
 }
@@ -277,7 +266,7 @@ func (l *life) diesRestoring(c ident.CheckpointID) {
 	dead := make(chan struct{})
 	db := &broken{Beginner: l.pool}
 	left := l.rand.IntN(4)
-	db.exec = func(sql string) error {
+	db.exec = func(_ *brokenTx, sql string) error {
 		if strings.HasPrefix(sql, "DELETE") || strings.HasPrefix(sql, "INSERT INTO \"target\"") {
 			if left--; left < 0 {
 				once.Do(func() { close(dead) })
@@ -385,7 +374,7 @@ func TestT31_AnUpsertWhoseCommitIsUnclear(t *testing.T) {
 	c := l.cut()
 	lost := 3
 	db.set(func(b *broken) {
-		b.commit = func() error {
+		b.commit = func(*brokenTx) error {
 			if lost--; lost >= 0 {
 				return errBroken
 			}

@@ -315,6 +315,12 @@ func (p *pump) stop(err error) {
 	}
 }
 
+// halt ends the pump with a stop that was met beside its work.
+func (p *pump) halt(err error) {
+	p.stop(err)
+	p.cancel()
+}
+
 // trace begins the span of a write: of the trace of its first sampled rows, with links to those of the others. Without
 // any it costs nothing.
 func (p *pump) trace(g gathered) (context.Context, trace.Span) {

@@ -85,10 +85,12 @@ func (s *Stop) Unwrap() error { return s.Err }
 // CodeWentBack is the code of a target that is older than what the stream knows to have committed there.
 const CodeWentBack = "sink_went_back"
 
-// The kinds of outputs, in statuses, metrics and manifests.
+// The kinds of outputs, in statuses, metrics and manifests. In manifests a transactional one has a kind of its own: what it
+// says means nothing to another delivery.
 const (
-	KindPostgres = "postgres"
-	KindKafka    = "kafka"
+	KindPostgres              = "postgres"
+	KindPostgresTransactional = "postgres_transactional"
+	KindKafka                 = "kafka"
 )
 
 // Status is the state of an output of one task.

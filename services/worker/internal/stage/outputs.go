@@ -2,7 +2,10 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
@@ -35,7 +38,11 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		}
 		env.Gate = s.gate
 		fence := pgtable.Fence{Cluster: s.r.engine.Cluster.Name, Stream: s.r.id, VGroup: vg, Stage: s.r.stage}
-		c.Outputs = append(c.Outputs, sink.NewPostgres(pool, table, fence, startOf(c, sink.KindPostgres), env))
+		out, err := s.postgres(c, pool, table, fence, env)
+		if err != nil {
+			return err
+		}
+		c.Outputs = append(c.Outputs, out)
 	}
 	if out := s.plan.Stream.Outputs.Kafka; out != nil {
 		k, err := s.r.engine.Hub.Kafka(out.Connection)
@@ -55,6 +62,25 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		c.Outputs = append(c.Outputs, sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env))
 	}
 	return nil
+}
+
+// errNoCheckpoints is met where a transactional output would wait for a checkpoint for ever.
+var errNoCheckpoints = errors.New("a transactional output needs checkpoints")
+
+// postgres gives a task its Postgres output.
+func (s *starting) postgres(c *task.Common, pool *pgxpool.Pool, table *pgtable.Table, fence pgtable.Fence, env sink.Env) (sink.Output, error) {
+	if table.Delivery != pgtable.Transactional {
+		return sink.NewPostgres(pool, table, fence, startOf(c, sink.KindPostgres), env), nil
+	}
+	start := startOf(c, sink.KindPostgresTransactional)
+	if start == nil {
+		return nil, errNoCheckpoints
+	}
+	var group []ident.VGroup
+	for _, p := range s.r.placed.level(c.Self.Task.Level) {
+		group = append(group, p.Task.VGroup)
+	}
+	return sink.NewPostgresTransactional(pool, table, fence, group, *start, env), nil
 }
 
 // startOf is what an output of a kind goes on from; nil: the stream takes no checkpoints.
@@ -87,7 +113,11 @@ func OwnTable(id ident.StreamID) *pgtable.Table {
 func ResultTable(p *plan.Plan, id ident.StreamID) (t *pgtable.Table, dsn *spec.SecretRef, ok bool) {
 	columns, key := p.Result.Fields(), p.Result.KeyNames()
 	if out := p.Stream.Outputs.Postgres; out != nil {
-		return pgtable.Of(out.Table, columns, key), out.DSN, true
+		t = pgtable.Of(out.Table, columns, key)
+		if out.Delivery == spec.DeliveryTransactional {
+			t.Delivery = pgtable.Transactional
+		}
+		return t, out.DSN, true
 	}
 	if p.Settings.Retain == 0 {
 		return nil, nil, false
