@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/watermark"
 )
@@ -85,6 +86,9 @@ func (x *Exchange) post(ctx context.Context, m dispatch.CreditMessage) {
 	address, ok := x.address(m.To)
 	err := fmt.Errorf("node %s has no known address", m.To)
 	if ok {
+		err = failpoint.Hit(failpoint.CreditBeforeTell)
+	}
+	if err == nil {
 		err = x.peers.Credits(ctx, address, m)
 	}
 	x.posted(m, err)

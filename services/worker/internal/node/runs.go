@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pondage/pondage/internal/api/common"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/telemetry"
 )
@@ -217,6 +218,9 @@ func (r *Runs) carryOut(o common.Order, h *held, run Run) Run {
 	switch {
 	case o.Wanted == wantedDropped && h.obeyed.Wanted != wantedDropped:
 		r.starter.Drop(ident.StreamID(o.StreamID))
+	case run != nil && stage == h.stage && failpoint.On(failpoint.RestartSameStage):
+		run.End()
+		run = r.starter.Start(o, func() { r.changed() })
 	case run != nil && stage == h.stage:
 		run.Update(o)
 	case wanted && stage > h.stage && r.mine(o):

@@ -11,6 +11,7 @@ import (
 	"github.com/pondage/pondage/internal/align"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/services/worker/internal/memory"
@@ -48,9 +49,11 @@ type edge struct {
 
 	// triggers is where the newest trigger lies in each channel, for those who ask.
 	triggers map[ident.Task]align.Position
-	over     *dispatch.NeedReset
-	silent   []ident.Place
-	answers  []dispatch.FloorAnswer // for the task's watermark, taken after each step
+	// reused is how many numbers of a channel a failpoint has given twice.
+	reused  map[ident.Task]ident.MsgID
+	over    *dispatch.NeedReset
+	silent  []ident.Place
+	answers []dispatch.FloorAnswer // for the task's watermark, taken after each step
 }
 
 // outgoing is a block on its way.
@@ -73,7 +76,7 @@ func newEdge(c *SourceConfig, m *meter, now ident.MonoMs) *edge {
 	e := &edge{
 		self: c.Self, topic: c.EdgeTopic, targets: map[ident.Task]Target{}, bodies: map[dispatch.Handle]*outgoing{},
 		maxBatch: c.MaxBatch, encoder: block.NewEncoder(block.CompressionNone), memory: c.Memory, meter: m,
-		results: newMailbox[answer](), dones: map[ident.Task]func(kafka.Result){},
+		results: newMailbox[answer](), dones: map[ident.Task]func(kafka.Result){}, reused: map[ident.Task]ident.MsgID{},
 	}
 	cfg := dispatch.SenderConfig{Self: c.Self, MaxBatch: e.maxBatch}
 	for _, t := range c.Targets {
@@ -197,6 +200,9 @@ func (e *edge) delivered(ctx context.Context, bodies []dispatch.Handle) {
 // repeats them unchanged, so a body is not needed any more afterwards.
 func (e *edge) produce(p dispatch.Produce) error {
 	t := e.targets[p.To]
+	if err := failpoint.Hit(failpoint.EdgeBeforeAppend); err != nil {
+		return err
+	}
 	for _, m := range p.Messages {
 		var body []byte
 		var span trace.Span
@@ -205,7 +211,7 @@ func (e *edge) produce(p dispatch.Produce) error {
 			body, span = *out.body, out.span
 		}
 		h := block.Header{
-			Version: block.WireVersion, Stream: e.self.Stream, Stage: e.self.Stage, Msg: m.ID,
+			Version: block.WireVersion, Stream: e.self.Stream, Stage: e.self.Stage, Msg: e.number(p.To, m),
 			Upstream: e.self.Task, UpNode: e.self.Place.Node, Downstream: p.To, Down: t.Peer.Place,
 			Type: m.Type, Watermark: m.Watermark, Checkpoint: m.Checkpoint, Tx: m.Tx, Related: m.Related, Idle: m.Idle,
 			CRC: block.ValueCRC(body),
@@ -232,6 +238,14 @@ func (e *edge) produce(p dispatch.Produce) error {
 		}
 	}
 	return nil
+}
+
+// number is the number that a message goes out with: its own, unless a failpoint has one given twice.
+func (e *edge) number(to ident.Task, m dispatch.Numbered) ident.MsgID {
+	if failpoint.Built && m.Type == block.MsgData && m.ID > e.reused[to]+1 && failpoint.On(failpoint.ReuseMsgID) {
+		e.reused[to]++
+	}
+	return m.ID - e.reused[to]
 }
 
 // errNotAcknowledged is the end of a block whose task ends first.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/rowjson"
 	"github.com/pondage/pondage/internal/watermark"
@@ -23,7 +24,7 @@ func (s *Source) flush(ctx context.Context) error {
 	var err error
 	s.rows.Flush(func(to ident.VGroup, rows *block.Batch) {
 		if err == nil {
-			err = split(rows, func(piece *block.Batch) error { return s.hand(ctx, p, to, piece) })
+			err = split(rows, func(piece *block.Batch) error { return s.handOnce(ctx, p, to, piece) })
 		}
 	})
 	p.end(records)
@@ -32,6 +33,19 @@ func (s *Source) flush(ctx context.Context) error {
 	}
 	s.meter.flushed(ctx)
 	return s.obey(ctx, watermark.Flush{Data: s.data, Now: s.mono()})
+}
+
+// handOnce takes a piece of the flush once, unless a failpoint has it otherwise.
+func (s *Source) handOnce(ctx context.Context, p *polled, to ident.VGroup, rows *block.Batch) error {
+	if failpoint.On(failpoint.DropOneBlock) {
+		return nil
+	}
+	if failpoint.On(failpoint.DupOneBlock) {
+		if err := s.hand(ctx, p, to, rows); err != nil {
+			return err
+		}
+	}
+	return s.hand(ctx, p, to, rows)
 }
 
 // hand takes a piece of the flush.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/align"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/manifest"
 	"github.com/pondage/pondage/internal/storage"
@@ -46,7 +47,7 @@ func (p *Participant) freeze(ctx context.Context, f align.Freeze) error {
 	}
 	p.began, x.sync = time.Time{}, time.Since(began)
 	p.parts[f.Checkpoint] = x
-	return nil
+	return failpoint.Hit(failpoint.CheckpointFrozen)
 }
 
 // write begins the asynchronous part.
@@ -129,7 +130,13 @@ func (p *Participant) commit(c ident.CheckpointID) {
 	}
 	outputs := p.shell.common.Outputs
 	p.running.Go(func() {
-		err := complete(p.lifetime, outputs, c)
+		err := failpoint.Hit(failpoint.CheckpointBeforeCommit)
+		if err == nil {
+			err = complete(p.lifetime, outputs, c)
+		}
+		if err == nil {
+			err = failpoint.Hit(failpoint.CheckpointCommitted)
+		}
 		now := p.shell.mono()
 		switch {
 		case p.lifetime.Err() != nil:

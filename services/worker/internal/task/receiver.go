@@ -10,6 +10,7 @@ import (
 
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/pipeline"
@@ -323,7 +324,13 @@ func (r *Receiver) process(ctx context.Context, a dispatch.Arrived) error {
 	if span != nil {
 		r.sampled = ctx
 	}
-	err := r.merge(ctx, a)
+	err := failpoint.Hit(failpoint.EdgeBeforeMerge)
+	if err == nil {
+		err = r.merge(ctx, a)
+	}
+	if err == nil {
+		err = failpoint.Hit(failpoint.EdgeMerged)
+	}
 	endSpan(span, err)
 	if err != nil {
 		return err

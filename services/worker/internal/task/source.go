@@ -10,6 +10,7 @@ import (
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/decode"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/pipeline"
@@ -236,6 +237,9 @@ func (s *Source) answered(ctx context.Context) error {
 	for _, a := range s.edge.results.take() {
 		if a.err != nil {
 			return fmt.Errorf("dispatch from %s to %s: %w", s.cfg.Self.Task, a.To, a.err)
+		}
+		if err := failpoint.Hit(failpoint.EdgeAppended); err != nil {
+			return err
 		}
 		a.Now = s.mono()
 		s.edge.appended(a)

@@ -7,6 +7,7 @@ import (
 	"github.com/pondage/pondage/internal/align"
 	"github.com/pondage/pondage/internal/block"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 )
 
@@ -40,7 +41,7 @@ func (e *edge) forward(ctx context.Context, f align.Forward, now ident.MonoMs) e
 	for _, d := range e.sender.Entries() {
 		e.triggers[d.Peer.Task] = align.Position{Msg: d.Sent, Offset: align.NoOffset} // the last number given is the trigger's
 	}
-	return nil
+	return failpoint.Hit(failpoint.CheckpointForwarded)
 }
 
 // appended notes where the newest trigger lies.
