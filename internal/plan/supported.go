@@ -23,9 +23,6 @@ func (b *builder) supported() {
 	if st.SubtableExact {
 		b.notSupported("/subtable_exact", "exact subtable names", "leave subtable_exact out: names get a suffix where groups could collide")
 	}
-	if p := st.Outputs.Postgres; p != nil && p.Delivery == spec.DeliveryTransactional {
-		b.notSupported("/outputs/postgres/delivery", "transactional Postgres outputs", "use delivery: "+string(spec.DeliveryUpsert))
-	}
 	if k := st.Outputs.Kafka; k != nil && k.Delivery == spec.DeliveryTransactional {
 		b.notSupported("/outputs/kafka/delivery", "transactional Kafka outputs", "use delivery: "+string(spec.DeliveryAtLeastOnce))
 	}
