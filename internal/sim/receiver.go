@@ -155,7 +155,7 @@ func (r *receiver) step(e dispatch.ReceiveEvent) error {
 		case dispatch.AllIn:
 			err = r.part.step(align.AllIn{Checkpoint: f.Checkpoint})
 		case dispatch.NeedReset:
-			r.s.lost = true
+			r.s.needReset(f)
 		case dispatch.EndStage:
 			r.s.lost, r.s.over = true, true
 		}

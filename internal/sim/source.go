@@ -239,7 +239,7 @@ func (s *source) send(e dispatch.SendEvent) error {
 				return err
 			}
 		case dispatch.NeedReset:
-			s.s.lost = true
+			s.s.needReset(f)
 		}
 	}
 	return nil

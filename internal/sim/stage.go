@@ -111,6 +111,12 @@ func (s *stage) poll() error {
 	return s.receivers[s.w.rand.IntN(len(s.receivers))].poll()
 }
 
+// needReset is the end of the stage. The logs here lose nothing, so that no task has a reason to ask for it.
+func (s *stage) needReset(f dispatch.NeedReset) {
+	s.lost = true
+	s.w.violated("a reset that nothing explains", "%s", f)
+}
+
 // cutOff keeps one source task from the brokers for a while, so that its triggers are missing where others have come.
 func (s *stage) cutOff() {
 	const mostMs = 15_000
