@@ -72,6 +72,17 @@ sim: ## simulated runs with crashes, lost and doubled words, compared with a bat
 	@$(GO) build -o bin/simulate ./internal/sim/simulate
 	@bin/simulate -seeds $(SEEDS) -keep internal/sim/testdata/seeds
 
+# make chaos SEEDS=1-40 [DURATION=1m] [CHAOS="--kafka SCRIPT --faults kill,stop"]: goes on where it was interrupted.
+DURATION ?= 1m
+CHAOS    ?=
+RECORD   ?= build/chaos/seeds.txt
+.PHONY: chaos
+chaos: SEEDS = 1-40
+chaos: ## real processes, faults, and every result compared with a batch computation (SEEDS=1-40)
+	@mkdir -p bin
+	@$(GO) build -tags failpoints -o bin/pondage-chaos ./cmd/pondage
+	@bin/pondage-chaos chaos --seeds $(SEEDS) --duration $(DURATION) --record $(RECORD) --keep $(CHAOS)
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME each
 	@tools/fuzz.sh $(FUZZTIME)

@@ -73,6 +73,7 @@ var packages = map[string]Layer{
 	"services/worker/internal/live":          Shell,
 	"services/worker/internal/exchange":      Shell,
 	"services/worker/internal/memory":        Shell,
+	"services/worker/internal/notify":        Adapter,
 	"services/worker/internal/sink":          Wiring,
 	"services/worker/internal/task":          Wiring,
 	"services/worker/internal/checkpointing": Wiring,
@@ -100,6 +101,7 @@ var packages = map[string]Layer{
 	"internal/cli":             Main,
 	"internal/cli/...":         Main,
 	"internal/bench":           Main,
+	"internal/chaos":           Main,
 	"internal/demo":            Main,
 	"internal/conformance/...": Main,
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pondage/pondage/internal/bench"
+	"github.com/pondage/pondage/internal/chaos"
 	"github.com/pondage/pondage/internal/conformance"
 	"github.com/pondage/pondage/internal/demo"
 )
@@ -17,5 +18,6 @@ func All() []*cobra.Command {
 		demo.Command(),
 		conformance.Command(),
 		bench.Command(),
+		chaos.Command(),
 	}
 }
