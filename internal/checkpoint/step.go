@@ -41,7 +41,7 @@ type Decision struct {
 
 // The codes of failures that no task has reported.
 const (
-	CodeTimeout   = "checkpoint_timeout"
+	CodeTimeout   = "timeout"
 	CodeNodeEnded = "node_restarted"
 )
 

@@ -63,6 +63,7 @@ var fieldDocs = map[string]string{
 	"Telemetry.OTLPEndpoint":               "OTLP/HTTP endpoint of a collector, http://host:4318. Empty: no traces, at no cost.",
 	"Telemetry.SampleRatio":                "Part of the blocks that are traced from ingest to sink, 0 to 1. Requests that arrive with a trace keep it.",
 	"Topics.Kafka":                         "The brokers. Where none is named, the one of pondage dev.",
+	"Worker.CheckpointDir":                 "Directory of checkpoints. Empty: below data_dir, which is enough for a process that dies; one that all nodes share (any POSIX file system) also for a machine that is lost.",
 	"Worker.Coordinators":                  "Base URLs of the coordinator's replicas, http://host:port.",
 	"Worker.DataDir":                       "Directory of the node's data; locked by one process. Shared with the node's snapshotter.",
 	"Worker.DispatchMaxBatch":              "Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).",

@@ -34,6 +34,9 @@ type Worker struct {
 	Coordinators []string `key:"coordinators"`
 	// Directory of the node's data; locked by one process. Shared with the node's snapshotter.
 	DataDir string `key:"data_dir"`
+	// Directory of checkpoints. Empty: below data_dir, which is enough for a process that dies; one that all nodes share (any
+	// POSIX file system) also for a machine that is lost.
+	CheckpointDir string `key:"checkpoint_dir"`
 	// Memory of all queues, held blocks, fetch and produce buffers of the node. When it is full, sources pause.
 	Memory Size `key:"memory"`
 	// Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).

@@ -40,10 +40,14 @@ const (
 	CodeBrokerUnreachable Code = "broker_unreachable"
 	// CodeBusy: Another long action on the stream is running.
 	CodeBusy Code = "busy"
+	// CodeCheckpointDamaged: Files of the checkpoint that a stage goes on from are not what was written.
+	CodeCheckpointDamaged Code = "checkpoint_damaged"
 	// CodeCheckpointFailed: A checkpoint has failed; the stream goes on.
 	CodeCheckpointFailed Code = "checkpoint_failed"
 	// CodeCheckpointLost: The checkpoint that the stream goes on from cannot be read, and no older one is exact.
 	CodeCheckpointLost Code = "checkpoint_lost"
+	// CodeCheckpointMissing: Files of the checkpoint that a stage goes on from are not there.
+	CodeCheckpointMissing Code = "checkpoint_missing"
 	// CodeCheckpointNotComplete: The checkpoint is not complete, so nothing can go on from it.
 	CodeCheckpointNotComplete Code = "checkpoint_not_complete"
 	// CodeCheckpointUnknown: There is no such checkpoint.
@@ -242,6 +246,8 @@ const (
 	CodeStartFailed Code = "start_failed"
 	// CodeStartTimeout: Tasks were not ready in time.
 	CodeStartTimeout Code = "start_timeout"
+	// CodeStateMismatch: The state in the checkpoint is not the stream's.
+	CodeStateMismatch Code = "state_mismatch"
 	// CodeStreamCreated: A stream was created.
 	CodeStreamCreated Code = "stream_created"
 	// CodeStreamDropped: A stream is gone, with its tasks and topics.
@@ -320,6 +326,8 @@ const (
 	CodeVersionMismatch Code = "version_mismatch"
 	// CodeVoid: A checkpoint failed: a later one is over already.
 	CodeVoid Code = "void"
+	// CodeWebhookNotAllowed: The webhook's host is none that the nodes may call.
+	CodeWebhookNotAllowed Code = "webhook_not_allowed"
 	// CodeWriteFailed: A checkpoint failed: a task could not write its part.
 	CodeWriteFailed Code = "write_failed"
 	// CodeWrongMemberType: A member has another type than it takes.
@@ -347,8 +355,10 @@ var catalogue = map[Code]Entry{
 	CodeBrokerNotReady:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker is not ready", Remedy: "Wait; it is electing leaders or starting. If it lasts, look at its disk and its log."},
 	CodeBrokerUnreachable:          {Kinds: KindRequest, Status: 503, Retryable: true, Title: "A Kafka broker does not answer", Remedy: "Check kafka.brokers and that the brokers run."},
 	CodeBusy:                       {Kinds: KindRequest, Status: 409, Retryable: true, Title: "Another long action on the stream is running", Remedy: "Wait for it to end."},
+	CodeCheckpointDamaged:          {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "Files of the checkpoint that a stage goes on from are not what was written", Remedy: "Nothing where an older one is exact: the stream falls back. Look at the disk: a bit of it has changed."},
 	CodeCheckpointFailed:           {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A checkpoint has failed; the stream goes on", Remedy: "Nothing, unless it goes on: the message says why, and the next one follows."},
 	CodeCheckpointLost:             {Kinds: KindCause, Status: 0, Retryable: false, Title: "The checkpoint that the stream goes on from cannot be read, and no older one is exact", Remedy: "Bring its files back and start the stream again, or recover it from an older checkpoint: POST /v1/streams/{name}/recover with accept_duplicates."},
+	CodeCheckpointMissing:          {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "Files of the checkpoint that a stage goes on from are not there", Remedy: "Nothing where an older one is exact: the stream falls back. With checkpoints on the nodes, bring the node back that wrote them; point all nodes at one shared checkpoint_dir to survive the loss of a machine."},
 	CodeCheckpointNotComplete:      {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The checkpoint is not complete, so nothing can go on from it", Remedy: "Choose a complete one, or wait until it is."},
 	CodeCheckpointUnknown:          {Kinds: KindRequest, Status: 404, Retryable: false, Title: "There is no such checkpoint", Remedy: "List them: GET /v1/streams/{name}/checkpoints. Older ones are dropped; a savepoint keeps one."},
 	CodeCheckpointsFailing:         {Kinds: KindEvent, Status: 0, Retryable: false, Title: "Several checkpoints of a stream have failed in a row", Remedy: "The message says why the last one failed. Until one is complete a recovery goes back to the last complete one, and transactional outputs show nothing newer."},
@@ -448,6 +458,7 @@ var catalogue = map[Code]Entry{
 	CodeStageRefused:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A receiver or sink belongs to another stage of the stream", Remedy: "Nothing; the stream was reset."},
 	CodeStartFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A task could not be started", Remedy: "The message has the reason."},
 	CodeStartTimeout:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "Tasks were not ready in time", Remedy: "The message names them; look at their nodes."},
+	CodeStateMismatch:              {Kinds: KindCause, Status: 0, Retryable: false, Title: "The state in the checkpoint is not the stream's", Remedy: "The stream was made by a binary that plans it in another way: go back to that binary, or recover the stream from its start."},
 	CodeStreamCreated:              {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream was created", Remedy: "Nothing."},
 	CodeStreamDropped:              {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A stream is gone, with its tasks and topics", Remedy: "Nothing."},
 	CodeStreamExists:               {Kinds: KindRequest, Status: 409, Retryable: false, Title: "A stream of this name exists", Remedy: "Choose another name, or drop it first."},
@@ -487,6 +498,7 @@ var catalogue = map[Code]Entry{
 	CodeUntypedExpression:          {Kinds: KindRequest, Status: 400, Retryable: false, Title: "An expression is only ever null, so it has no type", Remedy: "Cast it: CAST(NULL AS type)."},
 	CodeVersionMismatch:            {Kinds: KindRequest, Status: 412, Retryable: false, Title: "The resource has changed since it was read", Remedy: "Read it again and repeat the change with its new ETag."},
 	CodeVoid:                       {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a later one is over already", Remedy: "Nothing: the next checkpoint follows."},
+	CodeWebhookNotAllowed:          {Kinds: KindCause, Status: 0, Retryable: false, Title: "The webhook's host is none that the nodes may call", Remedy: "Add it to `webhook_hosts` of the nodes, or send to one that is there."},
 	CodeWriteFailed:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task could not write its part", Remedy: "The detail has the reason: a full disk, a store that does not answer. The stream goes on; the next checkpoint follows."},
 	CodeWrongMemberType:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "A member has another type than it takes", Remedy: "The detail says what is wanted."},
 	CodeWrongType:                  {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A value has another JSON type than its column", Remedy: "Declare the column with the type the producer writes."},

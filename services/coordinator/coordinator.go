@@ -85,11 +85,16 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	env := plan.Env{Cluster: ident.Cluster(cfg.Cluster), VGroups: cfg.VGroups, Zone: time.LoadLocation}
 	settings := control.Default()
 	settings.Cluster, settings.VGroups, settings.Holder, settings.Secret = env.Cluster, cfg.VGroups, holder, secret
+	settings.Checkpoints.MaxConcurrent = cfg.MaxConcurrentCheckpoints
+	metrics, err := control.NewMetrics(c.tel.Meter)
+	if err != nil {
+		return holder, err
+	}
 	c.app = control.New(settings, control.Seams{
 		Store: c.store, Leases: c.store, Planner: planning.Planner{Env: env},
 		Kafka: outside.Offsets{Hub: c.hub}, Sinks: outside.Sinks{Hub: c.hub, Env: env}, Edges: outside.Topics{Hub: c.hub, VGroups: cfg.VGroups},
-		Pusher: outside.Workers{HTTP: &http.Client{Transport: &httpserver.Signer{Secret: secret}}, Doc: httpapi.OrdersDoc},
-		Clock:  control.SystemClock{}, Log: c.tel.Logger,
+		Nodes: outside.Workers{HTTP: &http.Client{Transport: &httpserver.Signer{Secret: secret}}, Doc: httpapi.OrdersDoc},
+		Clock: control.SystemClock{}, Log: c.tel.Logger, Metrics: metrics,
 	})
 	document, err := openapi.Document(openapi.Coordinator)
 	if err != nil {

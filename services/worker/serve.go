@@ -43,7 +43,7 @@ func (w *Worker) serve(handler *http.ServeMux, cfg config.Worker, version common
 	w.closers = append(w.closers, records.Close, answers.Close)
 	httpapi.Mount(server, httpapi.Config{
 		Node:   common.Place{Node: string(w.identity.Node), Instance: w.identity.Instance.String()},
-		Orders: w.agent, Edges: w.exchange, Version: version,
+		Orders: w.agent, Edges: w.exchange, Checkpoints: w.engine, Version: version,
 		Ingest: records, Results: answers, SetAside: setaside.New(names, w.hub, w.agent.Cluster),
 		Live:    watch.New(w.identity.Node, names, w.engine, p, w.tel.Logger),
 		Explain: explain.New(w.identity.Node, names, p),

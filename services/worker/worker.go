@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
@@ -16,7 +17,9 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/lifecycle"
+	"github.com/pondage/pondage/internal/storage/dirstore"
 	"github.com/pondage/pondage/internal/telemetry"
+	"github.com/pondage/pondage/services/worker/internal/checkpointing"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/memory"
 	"github.com/pondage/pondage/services/worker/internal/node"
@@ -36,6 +39,7 @@ type Worker struct {
 	runs     *node.Runs
 	agent    *node.Agent
 	engine   *lateEngine
+	parts    *checkpointing.Node
 	memory   *memory.Pool
 	live     *kafka.Limit
 	maxBatch int
@@ -70,7 +74,11 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 		return nil, err
 	}
 	w.hub = connect.New(settings)
-	w.engine = &lateEngine{janitor: results.NewJanitor(w.hub, tel.Logger)}
+	store, err := dirstore.Open(checkpointDir(cfg))
+	if err != nil {
+		return nil, err
+	}
+	w.engine = &lateEngine{janitor: results.NewJanitor(w.hub, tel.Logger), store: store, log: tel.Logger}
 	w.signer = &httpserver.Signer{Secret: secret}
 	others := peers.New(w.signer)
 	place := ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}
@@ -85,7 +93,9 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	if w.url == "" {
 		w.url = "http://" + w.listener.Addr().String()
 	}
-	w.agent = node.NewAgent(w.identity, w.url, version.Version, newCoordinators(cfg.Coordinators, &http.Client{Transport: w.signer}), w.runs, tel.Logger)
+	replicas := newCoordinators(cfg.Coordinators, &http.Client{Transport: w.signer})
+	w.agent = node.NewAgent(w.identity, w.url, version.Version, replicas, w.runs, tel.Logger)
+	w.parts = checkpointing.New(reporter{replicas, w.agent, place}, asker{w.engine, others, place}, tel.Logger)
 	if err := w.serve(handler, cfg, version, secret, others); err != nil {
 		return nil, err
 	}
@@ -94,6 +104,15 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 		lifecycle.NewService("worker node", lifecycle.Parts{Run: w.run, Stop: func() error { w.close(); return nil }}),
 	}
 	return w, nil
+}
+
+// checkpointDir is where the node keeps checkpoints: a directory that all nodes share, or one of its own.
+func checkpointDir(cfg config.Worker) string {
+	if cfg.CheckpointDir != "" {
+		return cfg.CheckpointDir
+	}
+	const own = "checkpoints"
+	return filepath.Join(cfg.DataDir, own)
 }
 
 // liveShare is the part of the worker's memory that the rings of live results have: a sixteenth. The rest is the pool of
@@ -123,9 +142,12 @@ func (w *Worker) run(ctx context.Context) error {
 	loops.Go(func() { w.runs.Loop(background.Done()) })
 	loops.Go(func() { w.exchange.Run(background) })
 	loops.Go(func() { w.engine.janitor.Run(background) })
+	loops.Go(func() { w.parts.Run(background) })
 	err = w.agent.Run(ctx)
 	end()
 	loops.Wait()
+	w.parts.Close()
+	w.engine.deletes.Wait()
 	if errors.Is(err, node.ErrSuperseded) {
 		return fmt.Errorf("%w: this process exits", err)
 	}
@@ -136,6 +158,7 @@ func (w *Worker) run(ctx context.Context) error {
 func (w *Worker) stages() (stage.Config, error) {
 	c := stage.Config{
 		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch,
+		Store: w.engine.store, Checkpoints: w.parts,
 		Tracing: task.NewTracing(w.tel), Tracer: w.tracer(), Log: w.tel.Logger,
 	}
 	var errs [4]error

@@ -388,11 +388,12 @@ func TestReportsOfAnotherStageOrInstanceDoNotCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var committed ident.CheckpointID // that the tasks have done what follows from
 		beat := func(message uint64, stage ident.Stage, state string) {
 			hb := Heartbeat{Node: "a", Instance: a.instance, Address: a.address(), Message: message,
 				Streams: []StreamReport{{Stream: made.ID, Generation: 1, Stage: stage}}}
 			for _, k := range tasks {
-				hb.Tasks = append(hb.Tasks, TaskReport{Stream: made.ID, Stage: stage, Task: k.Task, State: state})
+				hb.Tasks = append(hb.Tasks, TaskReport{Stream: made.ID, Stage: stage, Task: k.Task, State: state, Committed: committed})
 			}
 			if _, err := r.Heartbeat(r.ctx, hb); err != nil {
 				t.Fatal(err)
@@ -414,6 +415,7 @@ func TestReportsOfAnotherStageOrInstanceDoNotCount(t *testing.T) {
 		if s := r.get("hourly"); s.State != StreamRunning {
 			t.Fatalf("%s by the reports of a stage that is not", s.State)
 		}
+		committed = 1
 		beat(1002, 1, "finished")
 		r.untilState("hourly", StreamFinished)
 	})

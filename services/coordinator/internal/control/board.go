@@ -43,10 +43,10 @@ type taskKey struct {
 
 // watched is when this leader first saw a stream's present condition, and who wants its stage to end.
 type watched struct {
-	stage                  ident.Stage
-	begun, ready, due      ident.MonoMs
-	wasReady, wasDue, seen bool
-	asked                  *NodeUpdate
+	stage        ident.Stage
+	begun, due   ident.MonoMs
+	wasDue, seen bool
+	asked        *NodeUpdate
 }
 
 func newBoard() *board {
@@ -106,7 +106,7 @@ func (b *board) hear(hb Heartbeat, now ident.MonoMs) (news bool) {
 // sameStates compares what decides, not what is only shown.
 func sameStates(a, b map[taskKey]TaskReport) bool {
 	return maps.EqualFunc(a, b, func(x, y TaskReport) bool {
-		return x.Stage == y.Stage && x.State == y.State && (x.Cause == nil) == (y.Cause == nil)
+		return x.Stage == y.Stage && x.State == y.State && (x.Cause == nil) == (y.Cause == nil) && x.Committed == y.Committed
 	})
 }
 
@@ -171,7 +171,7 @@ func (b *board) facts(r row, p *picture, now ident.MonoMs) decide.Facts {
 		Intent:   decide.Intent{StreamStatus: task.StreamStatus{State: r.State, Wanted: r.Wanted}, StageDue: r.StageDue},
 		Stage:    r.Stage,
 		Restarts: r.Restarts,
-		Now:      now, StageBegun: w.begun, ReadySince: w.ready, DueSince: w.due,
+		Now:      now, StageBegun: w.begun, DueSince: w.due,
 	}
 	if w.asked != nil && w.asked.Stage == r.Stage {
 		f.ResetAsked = &w.asked.Cause
@@ -197,15 +197,12 @@ func (b *board) facts(r row, p *picture, now ident.MonoMs) decide.Facts {
 // note keeps the times since when things are as they are.
 func (w *watched) note(r row, now ident.MonoMs) {
 	if !w.seen || w.stage != r.Stage {
-		w.begun, w.wasReady = now, false
-	}
-	if r.Ready && !w.wasReady {
-		w.ready = now
+		w.begun = now
 	}
 	if r.StageDue && !w.wasDue {
 		w.due = now
 	}
-	w.stage, w.wasReady, w.wasDue, w.seen = r.Stage, r.Ready, r.StageDue, true
+	w.stage, w.wasDue, w.seen = r.Stage, r.StageDue, true
 }
 
 func (b *board) taskFact(r row, id ident.Task, place ident.Place, p *picture, now ident.MonoMs) decide.TaskFact {

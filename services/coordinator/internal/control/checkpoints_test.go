@@ -73,7 +73,7 @@ func (n *fakeNode) order(id ident.StreamID) (out Order) {
 }
 
 func TestACheckpointIsAskedFor(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		n := r.node("a", 1)
 		n.with(func() { n.slow = true })
 		r.source()
@@ -111,7 +111,7 @@ func TestACheckpointIsAskedFor(t *testing.T) {
 }
 
 func TestCheckpointsAreListedInPages(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		r.node("a", 1)
 		r.source()
 		for _, name := range []string{"x", "y"} {
@@ -148,7 +148,7 @@ func TestCheckpointsAreListedInPages(t *testing.T) {
 }
 
 func TestSavepoints(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		r.node("a", 1)
 		r.source()
 		r.stream(doc{Name: "hourly"})
@@ -198,7 +198,7 @@ func TestSavepoints(t *testing.T) {
 }
 
 func TestAStageGoesOnFromTheNewestCompleteCheckpoint(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		n := r.node("a", 1)
 		r.source()
 		r.stream(doc{Name: "hourly"})
@@ -235,7 +235,7 @@ func TestAStageGoesOnFromTheNewestCompleteCheckpoint(t *testing.T) {
 }
 
 func TestGoingBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		n := r.node("a", 1)
 		r.source()
 		r.stream(doc{Name: "hourly"})
@@ -304,7 +304,7 @@ func TestGoingBack(t *testing.T) {
 }
 
 func TestATransactionalOutputTakesNothingBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		r.node("a", 1)
 		r.source()
 		r.stream(doc{Name: "hourly", Transactional: true})
@@ -320,7 +320,7 @@ func TestATransactionalOutputTakesNothingBack(t *testing.T) {
 }
 
 func TestReportsOfParts(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	byHand(t, func(t *testing.T, r *rig) {
 		n := r.node("a", 2)
 		r.source()
 		r.stream(doc{Name: "hourly"})

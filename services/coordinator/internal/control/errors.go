@@ -67,6 +67,7 @@ const (
 	CodeSavepointExists       = "savepoint_exists"        // 409
 	CodeDuplicatesPossible    = "duplicates_possible"     // 409
 	CodeStageEnded            = "stage_ended"             // cause of a failed checkpoint
+	CodeCheckpointLost        = "checkpoint_lost"         // cause of a failed stream: what it restores cannot be read
 	CodePlanInvalid           = "plan_invalid"            // cause of a failed stream: written by another version
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/manifest"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 )
@@ -28,6 +29,12 @@ type fakeNode struct {
 	slow     bool // tasks stay uninit
 	last     HeartbeatAnswer
 	finished map[ident.StreamID]bool
+
+	requests []CheckpointRequest // heard
+	refuses  *Cause              // what source tasks answer to a request; nil: they take it
+	part     *Cause              // why parts fail; nil: they are done
+	mute     bool                // tasks report no parts
+	lags     bool                // tasks do not do what follows from a complete checkpoint
 }
 
 // node starts a node's process; counter tells instances apart.
@@ -155,6 +162,7 @@ func (n *fakeNode) obey(orders []Order) {
 		if o.Stage > old.Stage {
 			n.end(o.Stream, "")
 		}
+		n.commit(o)
 		for _, p := range o.Tasks {
 			if p.Node == n.id && p.Instance == n.instance {
 				n.run(o, p.Task)
@@ -224,6 +232,42 @@ func (n *fakeNode) startedOnce() {
 	for what, times := range n.started {
 		if times > 1 {
 			n.r.t.Errorf("%s was started %d times", what, times)
+		}
+	}
+}
+
+// asked is what the source tasks answer to a request.
+func (n *fakeNode) asked(q CheckpointRequest) (out []CheckpointAnswer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.requests = append(n.requests, q)
+	for _, t := range q.Tasks {
+		out = append(out, CheckpointAnswer{Task: t, Refused: n.refuses})
+	}
+	return out
+}
+
+// takePart reports the parts of all tasks of the stream here.
+func (n *fakeNode) takePart(a Attempt) {
+	n.mu.Lock()
+	out := PartReports{Node: n.id, Instance: n.instance}
+	for key, r := range n.tasks {
+		if key.stream == a.Stream && r.Stage == a.Stage && !n.mute {
+			out.Reports = append(out.Reports, PartReport{Attempt: a, Task: key.task, Failure: n.part, Manifest: manifest.Hash{byte(a.Checkpoint)}})
+		}
+	}
+	n.mu.Unlock()
+	if len(out.Reports) > 0 {
+		_, _ = n.r.coordinator().ReportCheckpoints(n.r.ctx, out) // a report that is lost is repeated by a worker
+	}
+}
+
+// commit does what follows from a complete checkpoint.
+func (n *fakeNode) commit(o Order) {
+	for key, r := range n.tasks {
+		if key.stream == o.Stream && r.Stage == o.Stage && !n.lags {
+			r.Committed = o.Complete
+			n.tasks[key] = r
 		}
 	}
 }

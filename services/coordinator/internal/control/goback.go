@@ -119,3 +119,49 @@ func (s *Service) exact(ctx context.Context, tx store.Tx, r store.Stream, to ide
 	retained := line[max(0, len(line)-max(1, layout.Checkpoints.Retain)):]
 	return slices.Contains(retained, to), nil
 }
+
+// fallBack begins the stream anew from the newest checkpoint below the one that cannot be read, where its outputs can take
+// back what they have shown since; else it fails, and only a user who accepts duplicates goes on. A transactional output
+// was told to show the lost one when it became complete: nothing older is exact.
+func (s *Service) fallBack(ctx context.Context, tx store.Tx, r store.Stream, why *Cause, progress Progress) error {
+	lost := r.Start
+	older, err := s.olderExact(ctx, tx, r, lost)
+	if err != nil {
+		return err
+	}
+	if older == 0 {
+		c := &Cause{Code: CodeCheckpointLost, Message: fmt.Sprintf("checkpoint %d cannot be restored, and its outputs cannot take back what they have shown since an older one: %s; "+
+			"recover the stream from an older checkpoint, accepting duplicates", lost, why.Message)}
+		return apply(ctx, tx, r, decide.Decision{Do: decide.Fail, Cause: c}, progress)
+	}
+	if err := store.Rewind(ctx, tx, &r, older); err != nil {
+		return err
+	}
+	if err := tx.UpdateCuts(ctx, r); err != nil {
+		return err
+	}
+	e := streamEvent(r, store.Alert, why.Code, "checkpoint %d cannot be restored, the stream goes on from %d: %s", lost, older, why.Message)
+	if err := tx.InsertEvent(ctx, e); err != nil {
+		return err
+	}
+	return apply(ctx, tx, r, decide.Decision{Do: decide.Restage, Counted: true, Cause: why}, progress)
+}
+
+// olderExact is the newest complete checkpoint below one that can be gone back to without a trace; 0: there is none.
+func (s *Service) olderExact(ctx context.Context, tx store.Tx, r store.Stream, below ident.CheckpointID) (ident.CheckpointID, error) {
+	ended, err := tx.EndedCheckpoints(ctx, r.ID)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range slices.Backward(ended) {
+		if !e.Complete || e.Abandoned || e.ID >= below {
+			continue
+		}
+		exact, err := s.exact(ctx, tx, r, e.ID)
+		if err != nil || exact {
+			return e.ID, err
+		}
+		return 0, nil // older ones are not either
+	}
+	return 0, nil
+}

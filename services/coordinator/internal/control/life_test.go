@@ -10,6 +10,7 @@ import (
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
 )
 
 func TestABoundedStreamRunsUntilItIsFinished(t *testing.T) {
@@ -209,13 +210,13 @@ func TestAResetIsForOneStageOnly(t *testing.T) {
 			n.updates = []NodeUpdate{{Stream: made.ID, Stage: 1, Cause: Cause{Code: "edge_lost", Message: "gone"}}}
 		})
 		r.until("stage 2", func() bool { s := r.get("hourly"); return s.Stage == 2 && s.State == StreamRunning })
-		time.Sleep(10 * time.Second) // the same request goes on coming
+		time.Sleep(5 * time.Second) // the same request goes on coming
 		if s := r.get("hourly"); s.Stage != 2 || s.Restarts != 1 {
 			t.Fatalf("stage %d, %d restarts", s.Stage, s.Restarts)
 		}
-		time.Sleep(2 * time.Minute)
-		if s := r.get("hourly"); s.Restarts != 0 {
-			t.Fatal("a stage that has been well for long is not forgiven")
+		r.until("a complete checkpoint forgives", func() bool { return r.get("hourly").Restarts == 0 })
+		if c := r.newest("hourly"); c.State != store.CheckpointComplete || c.Stage != 2 {
+			t.Fatalf("forgiven with %+v", c)
 		}
 	})
 }

@@ -37,6 +37,7 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 
 	s.board.reset(s.Clock.Mono())
 	s.parts.reset()
+	s.courses.reset()
 	s.jobs.reset()
 	s.push.reset()
 	s.growth.reset()
@@ -44,6 +45,8 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 	changes := s.Store.Watch(ctx)
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
+	alarm := time.NewTimer(poll) // what time alone makes due
+	defer alarm.Stop()
 	cleaning := time.NewTicker(housekeeping)
 	defer cleaning.Stop()
 	for initialised := false; ; {
@@ -51,7 +54,11 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 			initialised = s.report(ctx, "initialise the cluster", s.initialise(ctx, term))
 		}
 		if initialised {
-			s.report(ctx, "control loop", s.pass(ctx, term, &wg))
+			at, err := s.pass(ctx, term, &wg)
+			s.report(ctx, "control loop", err)
+			if at != 0 {
+				alarm.Reset(time.Duration(max(0, at-s.Clock.Mono())) * time.Millisecond)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -62,6 +69,7 @@ func (s *Service) lead(ctx context.Context, term ident.Term) {
 			s.stale.Store(true)
 		case <-cleaning.C:
 			s.report(ctx, "remove old events and answers", s.clean(ctx, term))
+		case <-alarm.C:
 		case <-s.woken:
 		}
 	}
@@ -103,33 +111,39 @@ func (s *Service) clean(ctx context.Context, term ident.Term) error {
 	})
 }
 
-// pass looks, and steps nodes, vgroups and streams until there is nothing left to write.
-func (s *Service) pass(ctx context.Context, term ident.Term, wg *sync.WaitGroup) error {
+// pass looks, and steps nodes, vgroups, streams and checkpoints until there is nothing left to write. It returns when
+// time alone makes something due; 0: not before something changes.
+func (s *Service) pass(ctx context.Context, term ident.Term, wg *sync.WaitGroup) (at ident.MonoMs, err error) {
 	for ctx.Err() == nil {
 		p := s.picture.Load()
 		if p == nil || p.term != term || s.stale.Load() {
-			var err error
 			if p, err = s.look(ctx, term); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		wrote, err := s.steps(ctx, p, wg)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		did, at, err := s.stepCheckpoints(ctx, p, wg)
+		if err != nil {
+			return 0, err
+		}
+		wrote = wrote || did
 		s.pushOrders(ctx, p, wg)
 		if !wrote {
 			exists := func(id ident.StreamID) bool { _, ok := p.row(id); return ok }
 			s.board.forget(exists)
 			s.parts.forget(exists)
+			s.courses.forget(exists)
 			s.layouts.forget(exists)
 			s.growth.forget(exists)
 			s.jobs.forget(exists)
-			return nil
+			return at, nil
 		}
 		s.stale.Store(true)
 	}
-	return nil
+	return 0, nil
 }
 
 func (s *Service) steps(ctx context.Context, p *picture, wg *sync.WaitGroup) (wrote bool, err error) {
@@ -253,6 +267,7 @@ func (s *Service) facts(p *picture, r row) decide.Facts {
 		kind = deleteTopics
 	}
 	f.Topics = s.jobs.topics(r.ID, kind, r.Stage)
+	f.Concluded = s.concluded(r)
 	return f
 }
 

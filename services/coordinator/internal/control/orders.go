@@ -23,7 +23,7 @@ func (s *Service) orders(p *picture, node ident.NodeID) []Order {
 
 func (s *Service) order(p *picture, r row) Order {
 	return Order{
-		Stream: r.ID, Name: r.Name, Term: p.term, Generation: r.Generation, Stage: r.Stage, Wanted: wantedOf(r.Stream),
+		Stream: r.ID, Name: r.Name, Term: p.term, Generation: r.Generation, Stage: r.Stage, Wanted: wantedOf(r),
 		Source: r.SourceSpec, Spec: r.Spec, Partitions: r.Partitions,
 		Tasks: placedTasks(p, r), Start: startRecord(r, s.board.reports(r)),
 		Restore: restore(r), Complete: r.Complete, Settled: r.Settled, Retained: p.retained[r.ID],
@@ -42,13 +42,20 @@ func restore(r row) *Restore {
 }
 
 // wantedOf says what the tasks are to be; what a stream has come to goes before what a user wants of it.
-func wantedOf(r store.Stream) OrderWanted {
+// A pause waits for a running checkpoint (DESIGN §11): a source that has said it takes its part must not stand still before
+// its barrier. It ends in any case, by its deadline.
+func wantedOf(r row) OrderWanted {
 	switch r.State {
 	case task.StreamDropping:
 		return OrderDropped
 	case task.StreamStopping, task.StreamStopped, task.StreamFinished, task.StreamFailed:
 		return OrderStopped
-	case task.StreamPausing, task.StreamPaused:
+	case task.StreamPausing:
+		if r.running != nil {
+			return OrderRunning
+		}
+		return OrderPaused
+	case task.StreamPaused:
 		return OrderPaused
 	case task.StreamCreating, task.StreamRecovering, task.StreamRunning:
 	}

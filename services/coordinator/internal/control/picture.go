@@ -38,6 +38,10 @@ type row struct {
 	// restored are the parts of the checkpoint that the stage has begun from. Its row may go while the stage lasts; nobody
 	// needs them any more then.
 	restored []store.CheckpointTask
+	// waiting and running are its checkpoints that have not ended; nil: none.
+	waiting, running *store.Checkpoint
+	// newest is the complete one that the next stage restores; zero: none.
+	newest store.Checkpoint
 }
 
 // life tells what became of a placed instance, as far as the metastore knows.
@@ -91,6 +95,9 @@ func (p *picture) read(ctx context.Context, r store.Reader, last *picture) (err 
 	if err := p.readStreams(ctx, r, last); err != nil {
 		return err
 	}
+	if err := p.readOpen(ctx, r); err != nil {
+		return err
+	}
 	complete, err := r.CompleteCheckpoints(ctx)
 	if err != nil {
 		return err
@@ -130,6 +137,9 @@ func (p *picture) readStreams(ctx context.Context, r store.Reader, last *picture
 			if next.restored, err = restoredBy(ctx, r, s, last); err != nil {
 				return err
 			}
+			if next.newest, err = newestOf(ctx, r, s, last); err != nil {
+				return err
+			}
 			p.byID[s.ID] = len(p.rows)
 			p.rows = append(p.rows, next)
 		}
@@ -151,6 +161,38 @@ func restoredBy(ctx context.Context, r store.Reader, s store.Stream, last *pictu
 		}
 	}
 	return r.CheckpointTasks(ctx, s.ID, s.Start)
+}
+
+// newestOf returns the complete checkpoint that the stream's next stage restores. A complete one does not change.
+func newestOf(ctx context.Context, r store.Reader, s store.Stream, last *picture) (store.Checkpoint, error) {
+	if s.Complete == 0 {
+		return store.Checkpoint{}, nil
+	}
+	if last != nil {
+		if old, ok := last.row(s.ID); ok && old.newest.ID == s.Complete {
+			return old.newest, nil
+		}
+	}
+	return r.Checkpoint(ctx, s.ID, s.Complete)
+}
+
+// readOpen notes what waits and what runs of each stream's checkpoints.
+func (p *picture) readOpen(ctx context.Context, r store.Reader) error {
+	open, err := r.OpenCheckpoints(ctx, 0)
+	if err != nil {
+		return err
+	}
+	for _, c := range open {
+		i, ok := p.byID[c.Stream]
+		switch {
+		case !ok:
+		case c.State == store.CheckpointRunning:
+			p.rows[i].running = &c
+		default:
+			p.rows[i].waiting = &c
+		}
+	}
+	return nil
 }
 
 // row returns the stream with the id.

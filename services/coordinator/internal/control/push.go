@@ -39,7 +39,7 @@ func (s *Service) pushOrders(ctx context.Context, p *picture, wg *sync.WaitGroup
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 			defer cancel()
-			err := s.Pusher.Push(ctx, n.Address, body)
+			err := s.Nodes.Push(ctx, n.Address, body)
 			if err != nil {
 				s.Log.Debug("push orders", "node", n.ID, "error", err) // the next beat brings them
 			}
@@ -56,7 +56,7 @@ func digest(n store.Node, orders []Order) [32]byte {
 	enc := json.NewEncoder(&b)
 	_ = enc.Encode([]any{n.Instance, n.Address}) // a buffer does not fail
 	for _, o := range orders {
-		_ = enc.Encode([]any{o.Stream, o.Term, o.Generation, o.Stage, o.Wanted, o.Tasks})
+		_ = enc.Encode([]any{o.Stream, o.Term, o.Generation, o.Stage, o.Wanted, o.Tasks, o.Complete, o.Settled, o.Retained})
 	}
 	return sha256.Sum256(b.Bytes())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -32,6 +33,8 @@ type rig struct {
 	*Service
 	crash func() // ends the coordinator without a word: its lease is not given up
 
+	byHand bool // checkpoints begin and end by the test alone
+
 	mu    sync.Mutex
 	nodes map[string]*fakeNode // by address
 	wg    sync.WaitGroup
@@ -39,10 +42,18 @@ type rig struct {
 }
 
 // inBubble runs a test on a rig with a leading coordinator.
-func inBubble(t *testing.T, test func(t *testing.T, r *rig)) {
+func inBubble(t *testing.T, test func(t *testing.T, r *rig)) { bubble(t, func(*rig) {}, test) }
+
+// byHand is inBubble, and checkpoints begin and end by the test alone.
+func byHand(t *testing.T, test func(t *testing.T, r *rig)) {
+	bubble(t, func(r *rig) { r.byHand = true }, test)
+}
+
+func bubble(t *testing.T, set func(*rig), test func(t *testing.T, r *rig)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, memstore.New())
+		set(r)
 		defer r.close() // also after a failure: nothing of a bubble may stay behind
 		r.startCoordinator("c1")
 		test(t, r)
@@ -82,9 +93,12 @@ func (l leases) ReleaseLease(ctx context.Context, term ident.Term) error {
 func (r *rig) startCoordinator(holder string) {
 	c := Default()
 	c.Cluster, c.VGroups, c.Holder = "test", vgroups, holder
+	if r.byHand {
+		c.Checkpoints.MaxConcurrent = 0
+	}
 	l := leases{r.db, make(chan struct{})}
 	svc := New(c, Seams{Store: r.db, Leases: l, Planner: fakePlanner{}, Kafka: r.world, Sinks: r.world, Edges: r.world,
-		Pusher: r, Clock: bubbleClock{time.Now()}, Log: slog.New(slog.DiscardHandler)})
+		Nodes: r, Clock: bubbleClock{time.Now()}, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(r.ctx)
 	done := make(chan struct{})
 	r.wg.Go(func() {
@@ -181,7 +195,7 @@ func wantCode(t *testing.T, err error, code string) {
 	}
 }
 
-// Push is the Pusher: straight to the fake node.
+// Push implements Nodes: straight to the fake node.
 func (r *rig) Push(_ context.Context, address string, p Push) error {
 	r.mu.Lock()
 	n := r.nodes[address]
@@ -191,4 +205,25 @@ func (r *rig) Push(_ context.Context, address string, p Push) error {
 	}
 	n.obey(p.Orders)
 	return nil
+}
+
+// Request implements Nodes: the node's source tasks answer, and when they have taken their parts all tasks of the stream do
+// them.
+func (r *rig) Request(_ context.Context, address string, q CheckpointRequest) ([]CheckpointAnswer, error) {
+	r.mu.Lock()
+	n, byHand, nodes := r.nodes[address], r.byHand, slices.Collect(maps.Values(r.nodes))
+	r.mu.Unlock()
+	if n == nil || byHand {
+		return nil, errors.New("connection refused")
+	}
+	answers := n.asked(q)
+	for _, x := range answers {
+		if x.Refused != nil {
+			return answers, nil
+		}
+	}
+	for _, n := range nodes {
+		n.takePart(q.Attempt)
+	}
+	return answers, nil
 }

@@ -116,9 +116,28 @@ type Edges interface {
 	Delete(ctx context.Context, t TopicSet) error
 }
 
-// Pusher brings orders to a node without waiting for its beat. A failed push is no fault: the next beat brings them.
-type Pusher interface {
+// Nodes calls workers.
+type Nodes interface {
+	// Push brings orders to a node without waiting for its beat. A failed push is no fault: the next beat brings them.
 	Push(ctx context.Context, address string, p Push) error
+	// Request asks source tasks of a node for their parts of a checkpoint, and returns what they have answered. Who has not is
+	// asked again.
+	Request(ctx context.Context, address string, r CheckpointRequest) ([]CheckpointAnswer, error)
+}
+
+// CheckpointRequest asks source tasks of a node for their parts of a checkpoint.
+type CheckpointRequest struct {
+	Term    ident.Term
+	Place   ident.Place // an instance that is not the one does not take it
+	Attempt Attempt
+	Left    ident.MonoMs // time left, counted from the arrival
+	Tasks   []ident.Task
+}
+
+// CheckpointAnswer is what a source task says to a request.
+type CheckpointAnswer struct {
+	Task    ident.Task
+	Refused *Cause // nil: it takes its part
 }
 
 // Push is the body of a pushed order list.

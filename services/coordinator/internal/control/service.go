@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pondage/pondage/internal/checkpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 	"github.com/pondage/pondage/services/coordinator/internal/store"
@@ -24,13 +25,15 @@ type Config struct {
 	MinNodes int
 	// Limits bound starts and restarts.
 	Limits decide.Limits
+	// Checkpoints bound how many run at a time.
+	Checkpoints checkpoint.Limits
 	// Secret is the cluster's, from which repeated answers with a token are made anew. Empty: one of the process.
 	Secret []byte
 }
 
 // Default returns the configuration of a cluster of one node.
 func Default() Config {
-	return Config{VGroups: 8, MinNodes: 1, Limits: decide.DefaultLimits}
+	return Config{VGroups: 8, MinNodes: 1, Limits: decide.DefaultLimits, Checkpoints: checkpoint.DefaultLimits}
 }
 
 // The bounds of what control calls. Nothing waits without one.
@@ -55,8 +58,9 @@ type Seams struct {
 	Kafka   Kafka
 	Sinks   Sinks
 	Edges   Edges
-	Pusher  Pusher
+	Nodes   Nodes
 	Clock   Clock
+	Metrics *Metrics // nil: none
 	Log     *slog.Logger
 }
 
@@ -67,6 +71,7 @@ type Service struct {
 
 	board   *board
 	parts   *parts
+	courses *courses
 	jobs    *jobs
 	push    *pushes
 	layouts *layouts
@@ -94,10 +99,12 @@ func New(c Config, s Seams) *Service {
 	if len(c.Secret) == 0 {
 		c.Secret = []byte(rand.Text())
 	}
-	return &Service{
-		config: c, Seams: s, board: newBoard(), parts: newParts(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
+	out := &Service{
+		config: c, Seams: s, board: newBoard(), parts: newParts(), courses: newCourses(), jobs: newJobs(), push: newPushes(), layouts: newLayouts(), growth: newGrowth(),
 		woken: make(chan struct{}, 1),
 	}
+	s.Metrics.observe(out.checkpointAges)
+	return out
 }
 
 // wake makes the loop look again.

@@ -31,11 +31,19 @@ func (s *Service) stepStream(ctx context.Context, p *picture, r row, wg *sync.Wa
 	case decide.Place:
 		placed, _, _ := s.place(p, r)
 		return true, s.ifUnchanged(ctx, p, r, placing(placed, s.Clock.Now()))
-	case decide.Advance, decide.Restage, decide.Fail, decide.Forget:
-		progress := s.progress(r)
+	case decide.FallBack:
 		return true, s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
+			return s.fallBack(ctx, tx, row, d.Cause, s.progress(r))
+		})
+	case decide.Advance, decide.Restage, decide.Fail:
+		progress := s.progress(r)
+		err := s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
 			return apply(ctx, tx, row, d, progress)
 		})
+		if err == nil && d.Do == decide.Restage {
+			s.Metrics.reset(r.Name, d.Cause)
+		}
+		return true, err
 	}
 	return false, fmt.Errorf("unknown decision %s", d.Do)
 }
@@ -98,10 +106,6 @@ func apply(ctx context.Context, tx store.Tx, r store.Stream, d decide.Decision, 
 		event = task.StreamFail
 		r.StageDue, r.Cause = false, d.Cause
 		e = streamEvent(r, store.Alert, d.Cause.Code, "the stream has failed: %s", d.Cause.Message)
-	case decide.Forget:
-		r.Restarts = 0
-		_, err := tx.UpdateStream(ctx, r)
-		return err
 	default:
 		return fmt.Errorf("decision %s does not change a row", d.Do)
 	}

@@ -12,9 +12,11 @@ import (
 )
 
 const (
-	ordersJSON    = `{"cluster_id":"c1","node":"n1","instance":"3-0a1b2c3d","term":"4","orders":[]}`
-	creditsJSON   = `{"from":{"node":"n2","instance":"1-00000001"},"to":"n1","seq":"5","entries":[{"stream_id":"7","stage":"2","upstream":"source-1","downstream":"agg-0","consumed":"9","notice":"","question":"0","watermark":"-9223372036854775808"}]}`
-	handshakeJSON = `{"from":{"node":"n2","instance":"1-00000001"},"to":{"node":"n1","instance":"3-0a1b2c3d"},"stream_id":"7","stage":"2","pairs":[{"upstream":"source-1","downstream":"agg-0"}]}`
+	ordersJSON     = `{"cluster_id":"c1","node":"n1","instance":"3-0a1b2c3d","term":"4","orders":[]}`
+	creditsJSON    = `{"from":{"node":"n2","instance":"1-00000001"},"to":"n1","seq":"5","entries":[{"stream_id":"7","stage":"2","upstream":"source-1","downstream":"agg-0","consumed":"9","notice":"","question":"0","watermark":"-9223372036854775808"}]}`
+	checkpointJSON = `{"term":"3","node":"n1","instance":"3-0a1b2c3d","stream_id":"7","stage":"2","checkpoint":"5","tx":"77","left_ms":"60000","tasks":["source-1","source-2"]}`
+	triggersJSON   = `{"questions":[{"stream_id":"7","stage":"2","checkpoint":"5","tx":"77","upstream":"source-1","asker":"agg-0"}]}`
+	handshakeJSON  = `{"from":{"node":"n2","instance":"1-00000001"},"to":{"node":"n1","instance":"3-0a1b2c3d"},"stream_id":"7","stage":"2","pairs":[{"upstream":"source-1","downstream":"agg-0"}]}`
 )
 
 // operations is one call of each operation of the document but the live one, which does not end.
@@ -24,6 +26,8 @@ var operations = []struct {
 }{
 	{"POST", "/v1/edges/credits", "", creditsJSON, 204},
 	{"POST", "/v1/edges/handshake", "", handshakeJSON, 200},
+	{"POST", "/v1/checkpoints", "", checkpointJSON, 200},
+	{"POST", "/v1/edges/triggers", "", triggersJSON, 200},
 	{"POST", "/v1/ingest/readings", "/v1/ingest/{source}", `[{"device":"a","ts":0}]`, 200},
 	{"POST", "/v1/orders", "", ordersJSON, 200},
 	{"GET", "/v1/sources/readings/dead-letters?limit=3", "/v1/sources/{name}/dead-letters", "", 200},
@@ -118,6 +122,12 @@ func TestInternalCallsReachTheirPackages(t *testing.T) {
 	}
 	if answer, body := r.call("POST", "/v1/edges/handshake", strings.NewReader(handshakeJSON), json...); !strings.Contains(string(body), `"answer":"ready"`) {
 		t.Errorf("handshake: %d %s", answer.StatusCode, body)
+	}
+	if answer, body := r.call("POST", "/v1/checkpoints", strings.NewReader(checkpointJSON), json...); string(body) != "{\"refused\":[{\"cause\":{\"code\":\"busy\",\"message\":\"\"},\"task\":\"source-2\"}],\"taken\":[\"source-1\"]}\n" {
+		t.Errorf("checkpoint: %d %s", answer.StatusCode, body)
+	}
+	if answer, body := r.call("POST", "/v1/edges/triggers", strings.NewReader(triggersJSON), json...); !strings.Contains(string(body), `"status":"not_running"`) {
+		t.Errorf("triggers: %d %s", answer.StatusCode, body)
 	}
 	r.refuse = errors.New("orders of term 4, this node has heard of term 5")
 	answer, body = r.call("POST", "/v1/orders", strings.NewReader(ordersJSON), json...)

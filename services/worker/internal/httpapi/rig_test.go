@@ -89,7 +89,7 @@ func newRig(t *testing.T) *rig {
 	}
 	log := slog.New(slog.DiscardHandler)
 	Mount(r.server, Config{
-		Node: common.Place{Node: "n1", Instance: r.place.Instance.String()}, Orders: r, Edges: r, Ingest: taking, Results: kept,
+		Node: common.Place{Node: "n1", Instance: r.place.Instance.String()}, Orders: r, Edges: r, Checkpoints: r, Ingest: taking, Results: kept,
 		Live: watch.New("n1", names, r, peer, log), Explain: explain.New("n1", names, peer),
 		SetAside: setaside.New(names, r.hub, func() node.Cluster { return cluster }), Version: common.Version{Version: "1", Commit: "abc", Role: "worker", Go: "go1"},
 	})
@@ -159,6 +159,20 @@ func (r *rig) Check(ctx context.Context, c dispatch.Check) (dispatch.CheckAnswer
 		return dispatch.CheckAnswer{}, ctx.Err()
 	}
 	return dispatch.CheckAnswer{Stream: c.Stream, Stage: c.Stage, From: r.place, Verdict: dispatch.VerdictReady}, nil
+}
+
+// Request implements Checkpoints: the first task takes its part, others refuse it.
+func (r *rig) Request(_ context.Context, q common.CheckpointRequest) (common.CheckpointTaken, error) {
+	out := common.CheckpointTaken{Taken: q.Tasks[:1], Refused: []common.CheckpointRefusal{}}
+	for _, t := range q.Tasks[1:] {
+		out.Refused = append(out.Refused, common.CheckpointRefusal{Task: t, Cause: common.Cause{Code: "busy"}})
+	}
+	return out, nil
+}
+
+// Triggers implements Checkpoints: no task runs.
+func (r *rig) Triggers(_ context.Context, q common.TriggerQuestions) (common.TriggerAnswers, error) {
+	return common.TriggerAnswers{Answers: []common.TriggerAnswer{{Status: "not_running", WaitingFor: []string{}}}}, nil
 }
 
 // rows are results: one a device.

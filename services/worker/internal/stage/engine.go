@@ -13,6 +13,7 @@ import (
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/storage"
 	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/live"
@@ -30,13 +31,18 @@ type Config struct {
 	Exchange *exchange.Exchange
 	Memory   *memory.Pool
 	Live     live.Memory
-	MaxBatch int // of a dispatch request on this node, bytes; a stream may ask for less
-	Metrics  *Metrics
-	Tasks    *task.Metrics
-	Sinks    *sink.Metrics
-	Tracing  *task.Tracing
-	Tracer   trace.Tracer
-	Log      *slog.Logger
+	// Store keeps checkpoints, Checkpoints is the node's side of them; nil: streams take none.
+	Store       storage.Store
+	Checkpoints task.Node
+	// WebhookHosts are the hosts that webhooks may have (notify.Config).
+	WebhookHosts []string
+	MaxBatch     int // of a dispatch request on this node, bytes; a stream may ask for less
+	Metrics      *Metrics
+	Tasks        *task.Metrics
+	Sinks        *sink.Metrics
+	Tracing      *task.Tracing
+	Tracer       trace.Tracer
+	Log          *slog.Logger
 }
 
 // Engine starts the runs of a node. It implements node.Starter.
@@ -94,7 +100,7 @@ func (e *Engine) Start(o common.Order, changed func()) node.Run {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Run{
 		engine: e, id: ident.StreamID(o.StreamID), stage: ident.Stage(o.Stage), name: o.Name, order: o, changed: changed, cancel: cancel,
-		tasks: map[ident.Task]running{}, log: e.Log.With(telemetry.KeyStream, o.Name, telemetry.KeyStage, o.Stage),
+		tasks: map[ident.Task]running{}, retain: make(chan struct{}, 1), log: e.Log.With(telemetry.KeyStream, o.Name, telemetry.KeyStage, o.Stage),
 	}
 	r.mine, r.placed = placement(o, e.Place)
 	e.Exchange.Locate(r.id, r.placed.addresses)
@@ -103,6 +109,10 @@ func (e *Engine) Start(o common.Order, changed func()) node.Run {
 	e.runs[r.id] = r
 	e.mu.Unlock()
 	r.goroutines.Go(func() { r.bringUp(ctx) })
+	if e.Store != nil {
+		r.retain <- struct{}{} // what was to go while the stream did not run here
+		r.goroutines.Go(func() { r.keepRetained(ctx) })
+	}
 	return r
 }
 

@@ -33,7 +33,7 @@ func (r *Run) report(t task.Report) common.TaskReport {
 	out := common.TaskReport{
 		StreamID: common.Int64(r.id), Stage: common.Int64(r.stage), Task: t.Task.String(), State: string(t.State),
 		Watermark: common.Int64(t.Progress.Watermark), Idle: t.Progress.Idle, RecordsPerSecond: t.Progress.RecordsPerSecond,
-		Partitions: []common.PartitionReport{}, Note: r.noteOf(t.Progress),
+		Partitions: []common.PartitionReport{}, Note: r.noteOf(t.Progress), Committed: common.Int64(t.Committed),
 	}
 	if t.Cause != nil {
 		out.Cause = &common.Cause{Code: t.Cause.Code, Message: t.Cause.Message}

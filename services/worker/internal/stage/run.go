@@ -29,6 +29,7 @@ type Run struct {
 	log     *slog.Logger
 	mine    []ident.Task
 	placed  places
+	retain  chan struct{} // what is retained may have changed
 
 	goroutines sync.WaitGroup
 	closers    []func() // of what the bring-up has opened, in that order; its own until goroutines is through
@@ -87,9 +88,12 @@ type planError struct{ error }
 func (e planError) Unwrap() error { return e.error }
 
 func causeOf(err error) *task.Cause {
+	var known coded
 	var p planError
 	var faults *invalid.Error
 	switch code := kafka.CodeOf(err); {
+	case errors.As(err, &known):
+		return &task.Cause{Code: known.code, Message: err.Error()}
 	case errors.As(err, &p), errors.As(err, &faults):
 		return &task.Cause{Code: codePlan, Message: err.Error()}
 	case code != "":
@@ -150,6 +154,9 @@ func (r *Run) atEnd(f func()) { r.closers = append(r.closers, f) }
 func (r *Run) run(ctx context.Context, id ident.Task, t running) {
 	r.mu.Lock()
 	r.tasks[id] = t
+	if m, ok := t.(participating); ok { // what has come since the bring-up began
+		m.Participant().Settled(r.stage, ident.CheckpointID(r.order.Complete), ident.CheckpointID(r.order.Settled))
+	}
 	if s, ok := t.(*task.Source); ok {
 		// What has come since the bring-up began.
 		r.wanted(s, r.order.Wanted)
@@ -191,6 +198,7 @@ func (r *Run) Update(o common.Order) {
 	r.engine.Exchange.Locate(r.id, p.addresses)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.settled(o)
 	turned, grown := o.Wanted != r.order.Wanted, len(o.Partitions) > len(r.order.Partitions)
 	r.order = o
 	for id, t := range r.tasks {

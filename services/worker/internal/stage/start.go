@@ -45,6 +45,9 @@ func (r *Run) start(ctx context.Context) error {
 		return err
 	}
 	s.open()
+	if err := s.fence(ctx); err != nil {
+		return err
+	}
 	if len(s.graph.Edges) > 0 {
 		if err := r.retry(ctx, "edge topic", func() error { return s.lookAtEdge(ctx) }); err != nil {
 			return err
@@ -144,12 +147,18 @@ func (s *starting) receivers(ctx context.Context) error {
 		if id.Level != s.into() {
 			continue
 		}
+		checkpoints, err := s.checkpoints(ctx, id)
+		if err != nil {
+			return err
+		}
 		c := s.common(id, s.edges)
+		c.Checkpoints = checkpoints
 		if err := s.chain(ctx, &c); err != nil {
 			return err
 		}
 		t, err := task.NewReceiver(task.ReceiverConfig{
 			Common: c, Upstreams: upstreams, Topic: s.topic.Name, TopicID: s.topic.ID, From: s.ends[ident.Partition(id.VGroup)], Credits: r.engine.Exchange,
+			Restored: func() { r.engine.Exchange.TaskReady(r.id, r.stage, id) },
 		})
 		if err != nil {
 			c.Outputs.Close()
@@ -159,7 +168,6 @@ func (s *starting) receivers(ctx context.Context) error {
 			r.engine.Exchange.OpenChannel(dispatch.Channel{Stream: r.id, Stage: r.stage, Upstream: u.Task, Task: id}, u.Place.Node)
 		}
 		r.run(ctx, id, t)
-		r.engine.Exchange.TaskReady(r.id, r.stage, id)
 	}
 	return nil
 }
@@ -218,7 +226,12 @@ func (s *starting) sources(ctx context.Context) error {
 
 func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []task.Target) error {
 	r := s.r
+	checkpoints, err := s.checkpoints(ctx, t.Task)
+	if err != nil {
+		return err
+	}
 	cfg := task.SourceConfig{Common: s.common(t.Task, s.source), Targets: targets, EdgeTopic: s.topic.Name, MaxBatch: s.maxBatch()}
+	cfg.Checkpoints = checkpoints
 	for _, n := range t.Partitions {
 		p, err := s.partition(n)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/pgtable"
+	"github.com/pondage/pondage/internal/state"
+	"github.com/pondage/pondage/internal/storage"
 	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
@@ -19,6 +21,10 @@ const (
 	codeMismatch      = "target_mismatch" // the result table has another shape
 	codeSourceCorrupt = "source_corrupt"  // a source record cannot be read: named, or it would be met again for ever
 	codeTask          = "task_failed"     // everything else
+
+	codeCheckpointMissing = "checkpoint_missing"
+	codeCheckpointDamaged = "checkpoint_damaged"
+	codeStateMismatch     = "state_mismatch" // the checkpoint's state is not the stream's
 )
 
 // coded is an error with a code of the catalogue.
@@ -39,6 +45,12 @@ func causeOf(err error) *Cause {
 		code = c.code
 	case errors.As(err, &stop):
 		code = stop.Code
+	case errors.Is(err, storage.ErrMissing):
+		code = codeCheckpointMissing
+	case errors.Is(err, storage.ErrDamaged), errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrVersion):
+		code = codeCheckpointDamaged
+	case errors.Is(err, state.ErrOperator):
+		code = codeStateMismatch
 	case errors.Is(err, pgtable.ErrMismatch):
 		code = codeMismatch
 	case code == "":

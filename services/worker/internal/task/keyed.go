@@ -43,12 +43,15 @@ func newKeyed(c *ReceiverConfig, rows pipeline.Receiving) *keyed {
 }
 
 // restore brings the windows back to the restored checkpoint, and begins to remember what changes. The newest file is read
-// first: older ones do not change what it has. Errors: storage.ErrMissing, storage.ErrDamaged, those of state.Read.
+// first: older ones do not change what it has. Errors: storage.ErrMissing, storage.ErrDamaged, those of state.Restore.
 func (k *keyed) restore(ctx context.Context, c *Checkpoints, stream ident.StreamID) error {
 	if k == nil {
 		return nil
 	}
 	if m := c.Restored; m != nil && m.Merge != nil {
+		if err := k.fits(m); err != nil {
+			return err
+		}
 		r := k.windows.Restore(m.Merge.Watermark)
 		for _, f := range slices.Backward(k.chain.Files()) {
 			if err := k.read(ctx, c.Store, stream, f, r); err != nil {
@@ -62,12 +65,22 @@ func (k *keyed) restore(ctx context.Context, c *Checkpoints, stream ident.Stream
 	return nil
 }
 
+// fits refuses state of another operator: it would be left out in silence.
+func (k *keyed) fits(m *manifest.Manifest) error {
+	for _, o := range m.Operators {
+		if o.ID != k.operator.ID {
+			return fmt.Errorf("restore the windows from checkpoint %d: %w: it has the state of %s, the stream has %s", m.Checkpoint, state.ErrOperator, o.ID, k.operator.ID)
+		}
+	}
+	return nil
+}
+
 func (k *keyed) read(ctx context.Context, s storage.Store, stream ident.StreamID, f manifest.File, r *window.Restoring) error {
 	in, err := s.Open(ctx, stream, f)
 	if err != nil {
 		return err
 	}
-	err = state.Read(in, k.operator, func() *block.Batch { return k.rows.Batch() }, r.Take)
+	err = state.Restore(in, k.operator, state.LostRefused, func() *block.Batch { return k.rows.Batch() }, r)
 	return errors.Join(err, in.Close())
 }
 

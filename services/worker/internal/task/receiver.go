@@ -38,6 +38,9 @@ type ReceiverConfig struct {
 	TopicID   kafka.TopicID
 	From      ident.NextOffset // the edge partition's end when the task took its position
 	Credits   Credits
+	// Restored is called, from the task's goroutine, when the task has what it goes on from: only then its upstreams may
+	// send. nil: nobody waits.
+	Restored func()
 }
 
 // Receiver is the shell of a task behind an edge.
@@ -119,6 +122,9 @@ func (r *Receiver) run(ctx context.Context) error {
 		return err
 	}
 	r.sub = sub
+	if r.cfg.Restored != nil {
+		r.cfg.Restored()
+	}
 	r.apply(task.Init)
 	tick := time.NewTicker(watermark.TickEvery)
 	defer tick.Stop()
@@ -400,6 +406,11 @@ type output struct {
 // Rows implements pipeline.Results.
 func (o output) Rows(b *block.Batch) error {
 	return split(b, func(piece *block.Batch) error { return o.r.emit(o.ctx, piece) })
+}
+
+// Events implements pipeline.EventTaker.
+func (o output) Events(b *block.Batch) error {
+	return split(b, func(piece *block.Batch) error { return o.r.cfg.Outputs.Events(o.ctx, piece) })
 }
 
 // Reject implements pipeline.Results.

@@ -66,8 +66,8 @@ func set(t *testing.T, f *Facts, key, v string) {
 		f.Now = ident.MonoMs(number())
 	case "begun":
 		f.StageBegun = ident.MonoMs(number())
-	case "ready-since":
-		f.ReadySince = ident.MonoMs(number())
+	case "concluded":
+		f.Concluded = v == "yes"
 	case "due-since":
 		f.DueSince = ident.MonoMs(number())
 	case "topics":

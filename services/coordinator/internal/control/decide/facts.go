@@ -15,7 +15,9 @@ type Cause struct {
 type Facts struct {
 	Intent
 	Stage    ident.Stage // 0: never placed
-	Restarts int         // counted resets since a fresh beginning
+	Restarts int         // counted resets since the newest complete checkpoint (DESIGN §7), or a user's start
+	// Concluded: the stage's last checkpoint is complete, and every task has done what follows from it.
+	Concluded bool
 
 	Tasks []TaskFact // the placement of the stage; empty at stage 0
 	// Holders are the living nodes that report any task of the stream, in whatever stage.
@@ -33,7 +35,6 @@ type Facts struct {
 
 	Now        ident.MonoMs
 	StageBegun ident.MonoMs // when this coordinator first saw the stage
-	ReadySince ident.MonoMs // when this coordinator first saw the stage ready
 	DueSince   ident.MonoMs // when this coordinator first saw that a stage is due
 }
 
@@ -100,8 +101,6 @@ type Limits struct {
 	MaxRestarts int
 	// BackoffBase is the wait before the first counted restart, doubled for each further one up to BackoffCap, in ms.
 	BackoffBase, BackoffCap ident.MonoMs
-	// Healthy is how long a ready stage must last until earlier restarts are forgotten, in ms.
-	Healthy ident.MonoMs
 }
 
 // DefaultLimits are the limits unless configured.
@@ -110,7 +109,6 @@ var DefaultLimits = Limits{
 	MaxRestarts:  10,
 	BackoffBase:  250,
 	BackoffCap:   30_000,
-	Healthy:      60_000, // as long as a start may take: shorter lives are no progress
 }
 
 // Backoff returns how long the restart with the given number (from 0) waits.

@@ -27,13 +27,13 @@ const (
 	Restage
 	// Fail: write the state failed with Cause.
 	Fail
-	// Forget: forget the earlier restarts, since the stream has been well for long.
-	Forget
+	// FallBack: what the stage restores is lost; go back to an older checkpoint where that is exact, fail otherwise.
+	FallBack
 	// DeleteRow: delete the stream's row; nothing of it is left elsewhere.
 	DeleteRow
 )
 
-var doNames = [...]string{"wait", "ensure-topics", "delete-topics", "place", "advance", "restage", "fail", "forget", "delete-row"}
+var doNames = [...]string{"wait", "ensure-topics", "delete-topics", "place", "advance", "restage", "fail", "fall-back", "delete-row"}
 
 // String returns the name used in scripts and logs.
 func (d Do) String() string { return doNames[d] }
@@ -68,6 +68,15 @@ var named = map[string]bool{
 	"topic_settings_differ":  true,
 	"target_mismatch":        true,
 	"plan_invalid":           true,
+	"sink_went_back":         true,
+	"checkpoint_lost":        true,
+	"state_mismatch":         true,
+}
+
+// lost are the causes that say that the restored checkpoint cannot be read: its files are missing or damaged.
+var lost = map[string]bool{
+	"checkpoint_missing": true,
+	"checkpoint_damaged": true,
 }
 
 // Named tells whether a cause with the code fails a stream at once.
@@ -94,7 +103,7 @@ func Step(f Facts, l Limits) Decision {
 	if starting(f.State) {
 		return upcoming(f, l)
 	}
-	return working(f, l)
+	return working(f)
 }
 
 // dropping waits until no living node has a task of the stream, then removes the topics, then the row.
@@ -157,6 +166,9 @@ func ended(f Facts, l Limits) (Decision, bool) {
 		if t.Report != task.Failed || t.Cause == nil {
 			continue
 		}
+		if lost[t.Cause.Code] {
+			return Decision{Do: FallBack, Cause: t.Cause}, true
+		}
 		if Named(t.Cause.Code) {
 			return Decision{Do: Fail, Cause: t.Cause}, true
 		}
@@ -212,7 +224,7 @@ func upcoming(f Facts, l Limits) Decision {
 }
 
 // working looks after a stage that is ready.
-func working(f Facts, l Limits) Decision {
+func working(f Facts) Decision {
 	finished, paused := len(f.Tasks) > 0, true
 	var silent []string
 	for _, t := range f.Tasks {
@@ -225,18 +237,16 @@ func working(f Facts, l Limits) Decision {
 		}
 	}
 	switch {
-	case finished && f.State != task.StreamPaused: // a paused stream finishes when it goes on
+	case finished && f.Concluded && f.State != task.StreamPaused: // a paused stream finishes when it goes on
 		return Decision{Do: Advance, Event: task.StreamAllFinished}
 	case f.State == task.StreamPausing && paused:
 		return Decision{Do: Advance, Event: task.StreamAllPaused}
+	case finished && f.State == task.StreamRunning:
+		return Decision{Why: "its last checkpoint"}
 	case len(silent) > 0:
 		return Decision{Why: "nothing heard from " + list(silent)}
 	case f.State == task.StreamPausing:
 		return Decision{Why: "sources are pausing"}
-	case f.Restarts > 0 && f.Now >= f.ReadySince+l.Healthy:
-		return Decision{Do: Forget}
-	case f.Restarts > 0:
-		return Decision{At: f.ReadySince + l.Healthy}
 	}
 	return Decision{}
 }
