@@ -62,6 +62,7 @@ func newReceiver(s *stage, t ident.Task, from *snapshot) (*receiver, error) {
 	if from != nil {
 		merge.Restored = from.merge
 		r.closing, r.passed, r.producer.intervals = from.merge.Watermark, maps.Clone(from.passed), slices.Clone(from.intervals)
+		r.highest = maps.Clone(from.merge.Upstreams) // at the cut; nobody says less afterwards
 		if err := r.restore(from); err != nil {
 			return nil, err
 		}
