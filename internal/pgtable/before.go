@@ -3,6 +3,7 @@ package pgtable
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +29,7 @@ func (t *Table) beforeIdent() string { return t.beside(beforeSuffix) }
 
 // beside quotes the name of a table that belongs to this one.
 func (t *Table) beside(suffix string) string {
-	b := Table{Schema: t.Schema, Name: t.Name + suffix}
+	b := Table{Schema: t.Schema, Name: named(t.Name, suffix)}
 	return b.ident()
 }
 
@@ -46,17 +47,27 @@ func (t *Table) beforeSQL() []string {
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s%s bigint NOT NULL, %s integer NOT NULL, %s bigint NOT NULL, UNIQUE NULLS NOT DISTINCT (%s, %s))",
 			at, cols.String(), CheckpointColumn, VGroupColumn, takenColumn, quoteAll(t.Key), takenColumn),
 		fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s, %s)",
-			pgx.Identifier{indexName(t.Name + beforeSuffix)}.Sanitize(), at, VGroupColumn, takenColumn),
+			pgx.Identifier{indexName(t.Name, beforeSuffix)}.Sanitize(), at, VGroupColumn, takenColumn),
 	}
 }
 
-// nameLimit is Postgres's: longer identifiers are cut, and two could become one.
+// nameLimit is Postgres's, in bytes: longer identifiers are cut, and two could become one.
 const nameLimit = 63
 
-func indexName(table string) string {
-	const suffix = "_i"
-	return table[:min(len(table), nameLimit-len(suffix))] + suffix
+// named returns the name of what belongs to a table. Where both do not fit, a hash of the table's name takes the place of its
+// end: a name that Postgres cuts could be the table itself.
+func named(table, suffix string) string {
+	if len(table)+len(suffix) <= nameLimit {
+		return table + suffix
+	}
+	sum := fnv.New32a()
+	sum.Write([]byte(table)) // never fails
+	suffix = fmt.Sprintf("_%08x%s", sum.Sum32(), suffix)
+	return strings.ToValidUTF8(table[:nameLimit-len(suffix)], "") + suffix
 }
+
+// indexName is the name of the index of a table that stands beside another one.
+func indexName(table, suffix string) string { return named(table, suffix+"_i") }
 
 // allColumns are the result columns and those that both tables have of Pondage's.
 func (t *Table) allColumns() string {

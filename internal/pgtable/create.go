@@ -103,12 +103,9 @@ func (t *Table) Check(ctx context.Context, db Beginner) error {
 	return nil
 }
 
-// Drop removes the table, and what stands beside it, if it is there.
+// Drop removes the table, and what stands or has stood beside it, as far as it is there.
 func (t *Table) Drop(ctx context.Context, db DB) error {
-	for _, name := range []string{t.ident(), t.besideIdent()} {
-		if name == "" {
-			continue
-		}
+	for _, name := range []string{t.ident(), t.beforeIdent(), t.stageIdent()} {
 		if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+name); err != nil {
 			return fmt.Errorf("drop result table %s: %w", name, err)
 		}

@@ -34,7 +34,7 @@ func (t *Table) stageSQL() []string {
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s%s integer NOT NULL, %s bigint NOT NULL, %s bigint NOT NULL)",
 			t.stageIdent(), cols.String(), VGroupColumn, afterColumn, orderColumn),
 		fmt.Sprintf("CREATE UNIQUE INDEX IF NOT EXISTS %s ON %s (%s, %s, %s)",
-			pgx.Identifier{indexName(t.Name + stageSuffix)}.Sanitize(), t.stageIdent(), afterColumn, VGroupColumn, orderColumn),
+			pgx.Identifier{indexName(t.Name, stageSuffix)}.Sanitize(), t.stageIdent(), afterColumn, VGroupColumn, orderColumn),
 	}
 }
 

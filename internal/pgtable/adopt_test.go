@@ -1,0 +1,67 @@
+package pgtable
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pondage/pondage/internal/ident"
+)
+
+// TestALongNameHasItsOwnTableBeside: a name that Postgres would cut to the table's own, or to another one's.
+func TestALongNameHasItsOwnTableBeside(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	long := strings.Repeat("é", 27) + "_target_" // 62 bytes
+	for _, d := range []Delivery{Upsert, Transactional} {
+		tables := []*Table{newTable(long), newTable(long + "2")}
+		for i, table := range tables {
+			table.Delivery = d
+			f := Fence{Cluster: "test", Stream: ident.StreamID(2000 + i), VGroup: 1, Stage: 1}
+			if _, err := table.Create(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Raise(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+			insert := fmt.Sprintf("INSERT INTO %s (k, _wstart, n, _cp, _vgroup) VALUES ('a', to_timestamp(0), $1, 500, 1)", table.ident())
+			if _, err := pool.Exec(t.Context(), insert, i); err != nil {
+				t.Fatal(err)
+			}
+			if err := table.Adopt(t.Context(), pool, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, table := range tables {
+			if diff := cmp.Diff(counts{"a@0": int64(i)}, held(t, pool, table)); diff != "" {
+				t.Errorf("delivery %d, table %d (-want +got):\n%s", d, i, diff)
+			}
+			if err := table.Drop(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var left int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE tablename LIKE '%target%' OR tablename LIKE 'é%'").Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d tables are left, %v", left, err)
+	}
+}
+
+func TestNamesBesideFitAndDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for n := 40; n <= nameLimit; n++ {
+		table := strings.Repeat("x", n)
+		for _, name := range []string{table, named(table, beforeSuffix), named(table, stageSuffix), indexName(table, beforeSuffix), indexName(table, stageSuffix)} {
+			if len(name) > nameLimit || seen[name] {
+				t.Errorf("%d bytes: %s", n, name)
+			}
+			seen[name] = true
+		}
+	}
+	if got := fmt.Sprint(named("flights", beforeSuffix), " ", indexName("flights", stageSuffix)); got != "flights__before flights__stage_i" {
+		t.Error(got)
+	}
+}
