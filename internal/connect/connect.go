@@ -168,6 +168,9 @@ func (h *Hub) tls(t *spec.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
+// Secret reads a secret that a spec refers to.
+func (h *Hub) Secret(r spec.SecretRef) (string, error) { return h.secret(&r) }
+
 func (h *Hub) secret(r *spec.SecretRef) (string, error) {
 	if r == nil {
 		return "", errors.New("no secret is named")

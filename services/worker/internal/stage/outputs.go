@@ -61,6 +61,9 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		}
 		c.Outputs = append(c.Outputs, sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env))
 	}
+	if w := s.plan.Webhook; w != nil {
+		c.Outputs = append(c.Outputs, s.webhook(w, env))
+	}
 	return nil
 }
 
