@@ -106,9 +106,9 @@ var points = []Info{
 	{DupOneBlock, KindMisbehaviour, "services/worker/internal/task", "a block of a flush is sent a second time under a msg id of its own"},
 	{SkipFence, KindMisbehaviour, "internal/pgtable", "a sink writes whatever stage its fence has"},
 	{CommitEarly, KindMisbehaviour, "services/worker/internal/sink", "a sink commits when it has prepared, before the checkpoint is complete"},
-	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/control", "a reset places tasks anew in the stage that they had"},
+	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/store", "a reset places tasks anew in the stage that they had"},
 	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/task", "a msg id is given to a second block, and the later ones follow on from it"},
-	{LateComplete, KindMisbehaviour, "services/coordinator/internal/control", "a checkpoint is set complete though a reset came before"},
+	{LateComplete, KindMisbehaviour, "services/coordinator/internal/store", "a checkpoint is set complete, or failed, though a reset came before"},
 	{NoFenceLock, KindMisbehaviour, "internal/pgtable", "a sink asks for its stage without holding the row"},
 	{RestartSameStage, KindMisbehaviour, "services/worker/internal/node", "a task is started a second time in one stage"},
 }
