@@ -128,3 +128,23 @@ func TestT22_RestartsWithoutNewData(t *testing.T) {
 		t.Error(o)
 	}
 }
+
+// TestT09_FinalMeansOneRow: results that are shown when their windows close are one record each in the transactional
+// output, over three deaths.
+func TestT09_FinalMeansOneRow(t *testing.T) {
+	t.Parallel()
+	const runs = 20
+	done := 0
+	for seed := uint64(1); done < runs; seed++ {
+		w := runTo(t, seed, func(*world) bool { return true })
+		if w.shape.atOnce || w.crashes < 3 {
+			continue
+		}
+		done++
+		w.until(t, func(w *world) bool { return w.finished() && w.crashes == 0 })
+		want := w.expected()
+		if w.output.records != len(want) || w.output.doubled > 0 {
+			t.Errorf("seed %d: %d records of %d windows, %d of them again", seed, w.output.records, len(want), w.output.doubled)
+		}
+	}
+}

@@ -14,7 +14,8 @@ type output struct {
 	epoch   map[ident.VGroup]int
 	marker  map[ident.VGroup]ident.CheckpointID
 	last    map[string]string // the newest record of each key
-	doubled int               // records of a final result that was there
+	records int
+	doubled int // records of a final result that was there
 }
 
 func newOutput(w *world) *output {
@@ -39,6 +40,7 @@ func (o *output) end(v ident.VGroup, epoch int, c ident.CheckpointID, results []
 		o.w.reach(ProducerFenced)
 		return false
 	}
+	o.records += len(results)
 	for _, r := range results {
 		if _, there := o.last[r.key]; there && !o.w.shape.atOnce {
 			o.doubled++
