@@ -226,16 +226,6 @@ func (c *cluster) role(name string) *process {
 	return nil
 }
 
-func (c *cluster) names(role string) []string {
-	var out []string
-	for _, p := range c.roles {
-		if strings.HasPrefix(p.name, role) {
-			out = append(out, p.name)
-		}
-	}
-	return out
-}
-
 // shared tells what is missing until every worker has its part of the vgroups.
 func (c *cluster) shared(ctx context.Context) error {
 	var page struct{ Items []struct{ Owner *string } }

@@ -48,7 +48,7 @@ all are equal and every promise beside them was kept. PONDAGE_TIME_SCALE stretch
 		if err != nil {
 			return fmt.Errorf("find this program: %w", err)
 		}
-		s := series{Config: f.Config, seeds: f.list, program: program, record: f.record, twin: !f.noTwin, out: cmd.OutOrStdout()}
+		s := series{Config: f.Config, seeds: f.list, several: f.seeds != "", program: program, record: f.record, twin: !f.noTwin, out: cmd.OutOrStdout()}
 		s.Scale = config.TimeScale()
 		if form := cmd.Flag("output"); form != nil {
 			s.json = form.Value.String() == "json"

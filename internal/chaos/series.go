@@ -19,6 +19,7 @@ import (
 type series struct {
 	Config
 	seeds   []uint64
+	several bool // a list was asked for: it has a closing line of its own
 	program string
 	// record is the file that every seed's line is appended to, and that says which seeds are done; "": none.
 	record string
@@ -69,7 +70,7 @@ func (s *series) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(s.seeds) > 1 && !s.json {
+	if s.several && !s.json {
 		fmt.Fprintf(s.out, "%d seeds, %d failed\n", len(s.seeds), failed)
 	}
 	if failed > 0 {
