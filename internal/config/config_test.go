@@ -84,6 +84,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	w.Security.Auth = AuthOff
 	w.Memory = 1
 	w.DispatchMaxBatch = 9 * MiB
+	w.WebhookHosts = []string{"https://example.com"}
 	var faults *invalid.Error
 	if !errors.As(Validate(&w), &faults) {
 		t.Fatal("no fault found")
@@ -92,7 +93,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	for _, d := range faults.Details {
 		found[d.Pointer] = true
 	}
-	for _, want := range []string{"/coordinators", "/postgres/url", "/kafka/sasl/mechanism", "/kafka/sasl", "/kafka/tls", "/security/auth", "/security/cluster_secret", "/memory", "/dispatch_max_batch"} {
+	for _, want := range []string{"/coordinators", "/postgres/url", "/kafka/sasl/mechanism", "/kafka/sasl", "/kafka/tls", "/security/auth", "/security/cluster_secret", "/memory", "/dispatch_max_batch", "/webhook_hosts"} {
 		if !found[want] {
 			t.Errorf("no fault at %s in:\n%v", want, faults)
 		}

@@ -74,4 +74,5 @@ var fieldDocs = map[string]string{
 	"Worker.Postgres":                      "Database of result tables without a target of their own, and of Postgres outputs.",
 	"Worker.Security":                      "Who may call.",
 	"Worker.Telemetry":                     "Traces.",
+	"Worker.WebhookHosts":                  "Hosts that webhooks may have, where not every stream's author may make the node call anything it can reach: names, *.name for all below one; with :port that port only. Empty: every host.",
 }

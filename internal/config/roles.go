@@ -41,6 +41,9 @@ type Worker struct {
 	Memory Size `key:"memory"`
 	// Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).
 	DispatchMaxBatch Size `key:"dispatch_max_batch"`
+	// Hosts that webhooks may have, where not every stream's author may make the node call anything it can reach: names, *.name
+	// for all below one; with :port that port only. Empty: every host.
+	WebhookHosts []string `key:"webhook_hosts"`
 	// The API.
 	HTTP HTTP `key:"http"`
 	// Database of result tables without a target of their own, and of Postgres outputs.

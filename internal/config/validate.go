@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Validate reports everything that is wrong with a role as an *invalid.Error, or nil.
 func Validate(role Role) error {
 	c := &check{}
@@ -32,6 +34,11 @@ func (r *Worker) validate(c *check) {
 	c.memory(r.Memory)
 	if r.DispatchMaxBatch < KiB || r.DispatchMaxBatch > maxBatch {
 		c.add("dispatch_max_batch", "", "%s: want 1KiB to %s", r.DispatchMaxBatch, maxBatch)
+	}
+	for _, h := range r.WebhookHosts {
+		if h != strings.ToLower(h) || strings.ContainsAny(h, "/@ ") || strings.Contains(strings.TrimPrefix(h, "*."), "*") {
+			c.add("webhook_hosts", "for example hooks.example.com, *.example.com or hooks.example.com:8443", "%q is not a host in lower case", h)
+		}
 	}
 	c.http("http", r.HTTP)
 	c.postgres(r.Postgres, needed)

@@ -43,6 +43,7 @@ type Worker struct {
 	memory   *memory.Pool
 	live     *kafka.Limit
 	maxBatch int
+	hooks    []string           // hosts of webhooks
 	signer   *httpserver.Signer // the transport of calls to other services
 	listener *httpserver.Listener
 	url      string
@@ -52,7 +53,7 @@ type Worker struct {
 
 // New wires a worker, takes its data directory and opens its port. Nothing else is reached before Services are started.
 func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_ *Worker, err error) {
-	w := &Worker{tel: tel, maxBatch: int(cfg.DispatchMaxBatch)}
+	w := &Worker{tel: tel, maxBatch: int(cfg.DispatchMaxBatch), hooks: cfg.WebhookHosts}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -157,7 +158,7 @@ func (w *Worker) run(ctx context.Context) error {
 // stages is what the runs of streams are made with, but for the cluster, which the node learns when it registers.
 func (w *Worker) stages() (stage.Config, error) {
 	c := stage.Config{
-		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch,
+		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch, WebhookHosts: w.hooks,
 		Store: w.engine.store, Checkpoints: w.parts,
 		Tracing: task.NewTracing(w.tel), Tracer: w.tracer(), Log: w.tel.Logger,
 	}

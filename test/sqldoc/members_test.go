@@ -102,10 +102,21 @@ func TestKeysAreTaken(t *testing.T) {
 	for _, r := range slices.Concat(rows(t, "Keys of WITH", withTitle), rows(t, "Outputs", withTitle)) {
 		example := code(r["example"])
 		names(t, r, example)
-		if _, err := planned(t, stream(example, "")); err != nil {
+		if _, err := planned(t, stream(complete(example), "")); err != nil {
 			t.Errorf("%s: %v", example, err)
 		}
 	}
+}
+
+// webhook is what every webhook has.
+const webhook = "outputs.webhook.url = 'https://example.com/hook'"
+
+// complete adds what a member of a webhook needs beside.
+func complete(with string) string {
+	if strings.HasPrefix(with, "outputs.webhook.") && !strings.HasPrefix(with, "outputs.webhook.url") {
+		return with + ", " + webhook
+	}
+	return with
 }
 
 // names checks that an example is one of the members of its row.
@@ -146,6 +157,10 @@ func TestDefaultsAreWhatHappensWithoutTheMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	leastTold, err := planned(t, stream(webhook, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, r := range ofStream(t) {
 		value := byDefault(r["default"])
 		names := codes(r[withTitle] + r["member"])
@@ -154,8 +169,12 @@ func TestDefaultsAreWhatHappensWithoutTheMember(t *testing.T) {
 		}
 		for _, name := range names {
 			key := name + " = '" + value + "'"
-			p, err := planned(t, stream(key, ""))
-			if err != nil || !reflect.DeepEqual(does(p), does(least)) {
+			without := least
+			if complete(key) != key {
+				without = leastTold
+			}
+			p, err := planned(t, stream(complete(key), ""))
+			if err != nil || !reflect.DeepEqual(does(p), does(without)) {
 				t.Errorf("%s is not the default: %v", key, err)
 			}
 		}
@@ -164,5 +183,5 @@ func TestDefaultsAreWhatHappensWithoutTheMember(t *testing.T) {
 
 // does is what of a plan follows from members with defaults.
 func does(p *plan.Plan) []any {
-	return []any{p.Settings, p.Trigger, p.Start, p.Until, *p.Window, p.Affix, p.Input}
+	return []any{p.Settings, p.Trigger, p.Start, p.Until, *p.Window, p.Affix, p.Input, p.Webhook}
 }
