@@ -3,8 +3,8 @@ package coordinator
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/pondage/pondage/internal/api/common"
@@ -78,7 +78,7 @@ func (c *Coordinator) wire(cfg config.Coordinator, version common.Version, secre
 	if c.url == "" {
 		c.url = "http://" + c.listener.Addr().String()
 	}
-	holder = c.listener.Addr().(*net.TCPAddr).String()
+	holder = strings.TrimPrefix(c.url, "http://") // where the other replicas reach it
 	if c.store, err = pgstore.Open(pgstore.Config{DSN: c.dsn, Cluster: cfg.Cluster, Holder: holder, MaxConns: int32(cfg.Postgres.MaxConnections)}); err != nil {
 		return holder, err
 	}

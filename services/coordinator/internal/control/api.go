@@ -39,6 +39,8 @@ type API interface {
 	ListNodes(ctx context.Context) ([]Node, error)
 	ListVGroups(ctx context.Context) ([]VGroup, error)
 	Cluster(ctx context.Context) (ClusterInfo, error)
+	// Leader tells who leads, as far as this replica knows; it asks nobody.
+	Leader() Leader
 
 	// CreateToken makes an API token and returns its text, which is kept only as a hash. A repetition with the same
 	// idempotency key has the same text.
@@ -105,7 +107,7 @@ type Check struct {
 	Err  error
 }
 
-// Leader tells who leads, for redirects. Holder is "" while nobody does.
+// Leader tells who leads. Holder is its address, or its URL where that is not http; "" while nobody does.
 type Leader struct {
 	Term   ident.Term
 	Holder string

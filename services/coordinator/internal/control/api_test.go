@@ -201,7 +201,7 @@ func TestT57_ALeaderThatSleptNoticesBeforeItActs(t *testing.T) {
 		r.source()
 		r.stream(doc{Name: "hourly"})
 		r.untilState("hourly", StreamRunning)
-		old, term := r.Service, r.leader().Term
+		old, term := r.Service, r.Leader().Term
 		// Somebody else has taken over while it did not look.
 		seen, _ := r.db.Lease(r.ctx)
 		if _, err := r.db.TakeOver(r.ctx, "other", seen); err != nil {
@@ -212,7 +212,7 @@ func TestT57_ALeaderThatSleptNoticesBeforeItActs(t *testing.T) {
 		if !errors.Is(err, store.ErrStaleTerm) {
 			t.Fatalf("its write got %v", err)
 		}
-		r.until("it has noticed", func() bool { return !old.leader().Self })
+		r.until("it has noticed", func() bool { return !old.Leader().Self })
 		hb, _ := a.heartbeat()
 		_, err = old.Heartbeat(r.ctx, hb)
 		wantCode(t, err, CodeNotLeader)
@@ -235,7 +235,7 @@ func TestTheLeaseIsGivenUpOnShutdown(t *testing.T) {
 		done := make(chan error)
 		r.crash()
 		go func() { done <- s.Run(ctx) }()
-		r.until("the second leads", func() bool { return s.leader().Self })
+		r.until("the second leads", func() bool { return s.Leader().Self })
 		cancel()
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -299,7 +299,7 @@ func (s *Service) completeCheckpoint(ctx context.Context, p *picture, r row) err
 // checkpointAges tells how long ago each stream's newest complete checkpoint was complete, as far as this leader knows.
 func (s *Service) checkpointAges(tell func(stream string, age time.Duration)) {
 	p := s.picture.Load()
-	if p == nil || !s.leader().Self {
+	if p == nil || !s.Leader().Self {
 		return
 	}
 	now := s.Clock.Mono()

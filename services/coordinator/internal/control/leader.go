@@ -172,8 +172,8 @@ func orNobody(holder string) string {
 	return holder
 }
 
-// leader tells who leads.
-func (s *Service) leader() Leader {
+// Leader tells who leads.
+func (s *Service) Leader() Leader {
 	s.leading.Lock()
 	defer s.leading.Unlock()
 	if term, ok := s.machine.Trusted(s.Clock.Mono()); ok {

@@ -171,14 +171,14 @@ func (s *Service) Cluster(ctx context.Context) (ClusterInfo, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return ClusterInfo{}, errNotReady()
 	}
-	return ClusterInfo{ID: c.ID, Name: c.Name, VGroups: c.VGroups, Leader: s.leader()}, s.failure(err, CodeBusy)
+	return ClusterInfo{ID: c.ID, Name: c.Name, VGroups: c.VGroups, Leader: s.Leader()}, s.failure(err, CodeBusy)
 }
 
 // Checks are the readiness checks of a coordinator. A standby is ready while somebody leads.
 func (s *Service) Checks(ctx context.Context) []Check {
 	checks := []Check{{Name: "metastore", Err: s.failure(s.Store.Ping(ctx), CodeBusy)}}
 	lead := Check{Name: "lease"}
-	l := s.leader()
+	l := s.Leader()
 	if !l.Self && l.Holder == "" {
 		lead.Err = errorf(CodeNotLeader, "nobody leads")
 	}

@@ -109,7 +109,7 @@ func (r *rig) startCoordinator(holder string) {
 	r.Service = svc
 	r.crash = func() { close(l.cut); cancel(); <-done }
 	r.mu.Unlock()
-	r.until("it leads", func() bool { return svc.leader().Self && svc.picture.Load() != nil })
+	r.until("it leads", func() bool { return svc.Leader().Self && svc.picture.Load() != nil })
 }
 
 // coordinator is the present one, for goroutines beside the test's own.

@@ -31,7 +31,9 @@ func Mount(s *httpserver.Server, c Config) {
 		RequestErrorHandlerFunc:  s.FailRequest,
 		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { s.Fail(w, r, convertError(err)) },
 	})
-	api.HandlerWithOptions(strict, api.ChiServerOptions{BaseRouter: s.API(), ErrorHandlerFunc: s.FailRequest})
+	api.HandlerWithOptions(strict, api.ChiServerOptions{
+		BaseRouter: s.API(), ErrorHandlerFunc: s.FailRequest, Middlewares: []api.MiddlewareFunc{leading(c.App)},
+	})
 }
 
 // Authenticator asks control whom a token belongs to.

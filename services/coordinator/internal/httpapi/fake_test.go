@@ -29,6 +29,7 @@ type fake struct {
 	doc     []byte
 	page    control.Page
 	beat    control.Heartbeat
+	leader  control.Leader
 	asked   string // a stream or a savepoint
 	back    control.GoBack
 	reports control.PartReports
@@ -185,6 +186,8 @@ func (f *fake) ListNodes(context.Context) ([]control.Node, error) {
 	}
 	return f.nodes, f.fail
 }
+
+func (f *fake) Leader() control.Leader { return f.leader }
 
 func (f *fake) ListVGroups(context.Context) ([]control.VGroup, error) {
 	if f.bare {
