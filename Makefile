@@ -80,7 +80,7 @@ RECORD   ?= build/chaos/seeds.txt
 chaos: SEEDS = 1-40
 chaos: ## real processes, faults, and every result compared with a batch computation (SEEDS=1-40)
 	@mkdir -p bin
-	@$(GO) build -tags failpoints -o bin/pondage-chaos ./cmd/pondage
+	@$(GO) build -buildvcs=auto -tags failpoints -o bin/pondage-chaos ./cmd/pondage
 	@bin/pondage-chaos chaos --seeds $(SEEDS) --duration $(DURATION) --record $(RECORD) --keep $(CHAOS)
 
 .PHONY: fuzz

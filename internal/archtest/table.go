@@ -107,6 +107,7 @@ var packages = map[string]Layer{
 
 	"internal/archtest": TestOnly,
 	"internal/sim/...":  Main, // a test bed with a command
+	"test/chaos":        TestOnly,
 	"test/e2e":          TestOnly,
 }
 
