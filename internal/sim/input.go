@@ -21,10 +21,10 @@ type row struct {
 	value float64
 }
 
-// makeInput writes some hundred readings of a few tables to each partition, up to a second out of order. Some are
+// makeInput writes up to two hundred readings of a few tables to each partition, up to a second out of order. Some are
 // filtered, some are no readings; now and then a partition has none.
 func makeInput(r *rand.Rand) input {
-	const most, tables, stepMs, disorderMs = 300, 5, 400, 900
+	const most, tables, stepMs, disorderMs = 200, 5, 400, 900
 	var in input
 	for p := range in.records {
 		n := 1 + r.IntN(most)

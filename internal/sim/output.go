@@ -119,7 +119,7 @@ func (p *producer) complete(c ident.CheckpointID, done func(bool) error) {
 func (p *producer) commit(c ident.CheckpointID, results []result, done func(bool) error) {
 	w, epoch := p.s.w, p.epoch
 	end := func() bool { return w.output.end(p.vgroup, epoch, c, results) }
-	p.s.w.later(word{what: "end a transaction", to: p.s, late: func() { end() }, say: func() error {
+	p.s.w.later(word{what: "end a transaction", to: p.s, late: func() { end() }, slow: true, say: func() error {
 		const unclear = 8
 		if w.chance(unclear) {
 			if w.chance(2) {

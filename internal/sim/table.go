@@ -199,7 +199,7 @@ func (x *session) commit(y *transaction, b batch) {
 
 func (x *session) step(what string, late, say func()) {
 	x.busy = true
-	x.s.w.later(word{what: what, to: x.s, late: late, say: func() error {
+	x.s.w.later(word{what: what, to: x.s, late: late, slow: late != nil, say: func() error {
 		x.busy = false
 		say()
 		x.next()

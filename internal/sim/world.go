@@ -33,6 +33,7 @@ type word struct {
 	to   *stage // void when this is over; nil: never
 	say  func() error
 	late func() // what may still happen of it when its stage is over; nil: nothing
+	slow bool   // others overtake it mostly: the end of a transaction
 }
 
 // world is everything.
@@ -198,6 +199,9 @@ func (w *world) deliver() error {
 	}
 	i, last := w.rand.IntN(len(w.words)), len(w.words)-1
 	x := w.words[i]
+	if x.slow && !w.chance(4) {
+		return nil
+	}
 	w.words[i], w.words = w.words[last], w.words[:last]
 	if x.to == nil {
 		return x.say()
