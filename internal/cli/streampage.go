@@ -86,6 +86,9 @@ func outputs(s api.Stream) []namedOutput {
 	if s.Outputs.Kafka != nil {
 		all = append(all, namedOutput{"kafka", *s.Outputs.Kafka})
 	}
+	if s.Outputs.Webhook != nil {
+		all = append(all, namedOutput{"webhook", *s.Outputs.Webhook})
+	}
 	return all
 }
 

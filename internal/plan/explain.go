@@ -86,7 +86,7 @@ func (p *Plan) explainOutputs(e *explainer) {
 		e.line("output", "Kafka topic %s, %s", out.Topic, deliveryOr(out.Delivery, spec.DeliveryAtLeastOnce))
 	}
 	if w := p.Webhook; w != nil {
-		e.line("output", "webhook %s, on %s", webhookText(w.URL), webhookEvents(w))
+		e.line("output", "webhook %s, on %s", w.Address(), webhookEvents(w))
 	}
 	e.line("output", "HTTP results")
 }
@@ -113,14 +113,6 @@ func positionText(p spec.Position) string {
 		return fmt.Sprintf("offsets of %d partitions", len(p.Offsets))
 	}
 	return string(p.Kind)
-}
-
-// webhookText is the address, or where it is to be found.
-func webhookText(u spec.WebhookURL) string {
-	if u.Ref != nil {
-		return fmt.Sprintf("from %s %s", u.Ref.From, u.Ref.Name)
-	}
-	return u.Text
 }
 
 func webhookEvents(w *Webhook) string {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,4 +31,12 @@ func (b *builder) webhook() {
 		URL: w.URL, Secret: w.Secret, Open: slices.Contains(w.On, spec.WindowOpen), Close: len(w.On) == 0 || slices.Contains(w.On, spec.WindowClose),
 		Timeout: b.elapsed(at+"/timeout", w.Timeout, DefaultWebhookTimeout), MaxEvents: int(orDefault(w.MaxEvents, DefaultWebhookEvents)),
 	}
+}
+
+// Address is the webhook's address for people: where it holds a secret, the place that has it.
+func (w *Webhook) Address() string {
+	if ref := w.URL.Ref; ref != nil {
+		return fmt.Sprintf("from %s %s", ref.From, ref.Name)
+	}
+	return w.URL.Text
 }

@@ -88,6 +88,9 @@ func TestAWebhookIsToldOfWindows(t *testing.T) {
 	want := []string{
 		"close a " + zero + ` {"k":"a","at":"` + zero + `","n":"2","s":"3"}`, "open a " + ten + " null", "open a " + zero + " null", "open b " + zero + " null",
 	}
+	if w := c.stream(t, name).Outputs.Webhook; w == nil || w.Target != hook.URL+"/hook" {
+		t.Errorf("the stream shows its webhook as %+v", w)
+	}
 	c.put(t, src, 0, record("a", 1000, 1), record("b", 1000, 5))
 	eventually(t, patience, "open windows", func() string {
 		if got := hook.told(); strings.Count(got, "open") != 2 {

@@ -306,7 +306,7 @@ type Output struct {
 	// Status ok, retrying or unreachable.
 	Status string `json:"status,omitempty"`
 
-	// Target Table or topic.
+	// Target Table, topic or address; of an address that is a secret, where it is.
 	Target string `json:"target,omitempty"`
 }
 
@@ -315,6 +315,7 @@ type Outputs struct {
 	HTTP     Output  `json:"http"`
 	Kafka    *Output `json:"kafka,omitempty"`
 	Postgres *Output `json:"postgres,omitempty"`
+	Webhook  *Output `json:"webhook,omitempty"`
 }
 
 // Principal defines model for Principal.

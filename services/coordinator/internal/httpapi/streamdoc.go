@@ -56,6 +56,10 @@ func (h *handler) outputs(s control.Stream) api.Outputs {
 		o := outputDoc(t, columns, key)
 		out.Kafka = &o
 	}
+	if t, ok := understood.Webhook(); ok {
+		o := outputDoc(t, columns, key)
+		out.Webhook = &o
+	}
 	return out
 }
 

@@ -118,7 +118,7 @@ func (s Stream) Explain() string { return s.plan.Explain() }
 // Spec is the canonical document.
 func (s Stream) Spec() []byte { return s.plan.Stream.Canonical() }
 
-// Target is a table or topic that results are written to.
+// Target is a table, topic or address that results are written to.
 type Target struct{ Name, Delivery string }
 
 // Postgres returns the Postgres target, if there is one; unsaid deliveries are those of DESIGN §9.
@@ -137,6 +137,14 @@ func (s Stream) Kafka() (Target, bool) {
 		return Target{}, false
 	}
 	return Target{out.Topic, string(cmp.Or(out.Delivery, spec.DeliveryAtLeastOnce))}, true
+}
+
+// Webhook returns who is told of windows, if somebody is.
+func (s Stream) Webhook() (Target, bool) {
+	if s.plan.Webhook == nil {
+		return Target{}, false
+	}
+	return Target{s.plan.Webhook.Address(), string(spec.DeliveryAtLeastOnce)}, true
 }
 
 // Graph is the tasks of a stream and how they are connected.
