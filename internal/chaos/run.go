@@ -93,7 +93,7 @@ func (r *run) do(ctx context.Context) (out Result, err error) {
 			err = errors.Join(err, r.cluster.close())
 			out.Failures = append(out.Failures, r.cluster.crashes()...)
 		}
-		if r.Keep && (err != nil || !out.OK()) {
+		if r.Keep && (err != nil || !out.OK()) && ctx.Err() == nil {
 			out.Dir = dir
 			return
 		}
