@@ -180,6 +180,16 @@ func TestDeadLettersAreReplayedOnce(t *testing.T) {
 	c.settles(t, divides, `{"_wstart":"`+at+`","k":"a","n":"5","q":"64"}`)
 	c.accepted(t, sums, 7)
 	c.accepted(t, divides, 8)
+
+	// A stage that goes on from a checkpoint knows what was taken.
+	for _, name := range []string{sums, divides} {
+		c.checkpoint(t, name)
+		c.must(t, http.MethodPost, "/v1/streams/"+name+"/reset", nil)
+	}
+	replay(object{})
+	c.put(t, src, 0, record("a", 4000, 1))
+	c.settles(t, sums, `{"k":"a","at":"`+at+`","n":"6","s":"40"}`)
+	c.settles(t, divides, `{"_wstart":"`+at+`","k":"a","n":"6","q":"164"}`)
 }
 
 // TestNumbersSurviveTheWayThrough: 64-bit integers, sums beyond them, floats and times, in all outputs.

@@ -166,6 +166,25 @@ func (c *cluster) must(t testing.TB, method, path string, body any) answer {
 	return a
 }
 
+// checkpoint takes a checkpoint of a stream and waits until it is complete.
+func (c *cluster) checkpoint(t testing.TB, name string) {
+	t.Helper()
+	eventually(t, patience, "running stream", func() string {
+		if state := string(c.stream(t, name).State); state != "running" {
+			return state
+		}
+		return ""
+	})
+	var asked coordinator.Checkpoint
+	decode(t, c.must(t, http.MethodPost, "/v1/streams/"+name+"/checkpoints", nil), &asked)
+	eventually(t, patience, "checkpoint", func() string {
+		if done := c.stream(t, name).Checkpoints.Complete; done == nil || *done < asked.Checkpoint {
+			return fmt.Sprintf("%d of %s is not complete", asked.Checkpoint, name)
+		}
+		return ""
+	})
+}
+
 // stream returns a stream as the API shows it.
 func (c *cluster) stream(t testing.TB, name string) coordinator.Stream {
 	t.Helper()

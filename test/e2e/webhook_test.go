@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -64,6 +65,13 @@ func (r *hookReceiver) answers(status int) {
 	r.status = status
 }
 
+// forget forgets what has arrived, but not under which ids.
+func (r *hookReceiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.rows)
+}
+
 // told lists the events with their rows.
 func (r *hookReceiver) told() string {
 	r.mu.Lock()
@@ -106,6 +114,42 @@ func TestAWebhookIsToldOfWindows(t *testing.T) {
 	want = append([]string{want[0], "close b " + zero + ` {"k":"b","at":"` + zero + `","n":"1","s":"5"}`}, want[1:]...)
 	eventually(t, patience, "all events", func() string {
 		if got := hook.told(); got != strings.Join(want, "\n") {
+			return got
+		}
+		return ""
+	})
+}
+
+// TestACheckpointWaitsForTheWebhook: what was told before it has arrived, so that a stage that goes on from it need not
+// tell it again.
+func TestACheckpointWaitsForTheWebhook(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	hook := newHookReceiver(t)
+	src := c.source(t, 1, nil)
+	name := c.create(t, count(c.name("st"), src, object{"checkpoint_interval": "100ms", "checkpoint_timeout": "1s", "outputs": object{"webhook": object{"url": hook.URL, "on": []string{"open", "close"}}}}))
+	c.checkpoint(t, name)
+	hook.answers(http.StatusBadGateway)
+	c.put(t, src, 0, record("a", 1000, 1))
+	c.accepted(t, name, 1)
+	eventually(t, patience, "checkpoints that fail", func() string {
+		if n := c.stream(t, name).Checkpoints.FailedInRow; n < 2 {
+			return fmt.Sprint(n)
+		}
+		return ""
+	})
+	hook.answers(http.StatusOK)
+	c.checkpoint(t, name)
+	const zero, ten = "1970-01-01T00:00:00.000Z", "1970-01-01T00:00:10.000Z"
+	if got := hook.told(); got != "open a "+zero+" null" {
+		t.Errorf("at the checkpoint: %s", got)
+	}
+	hook.forget()
+	c.must(t, http.MethodPost, "/v1/streams/"+name+"/reset", nil)
+	c.put(t, src, 0, record("a", 11_000, 1))
+	want := "close a " + zero + ` {"k":"a","at":"` + zero + `","n":"1","s":"1"}` + "\nopen a " + ten + " null"
+	eventually(t, patience, "the rest", func() string {
+		if got := hook.told(); got != want {
 			return got
 		}
 		return ""
