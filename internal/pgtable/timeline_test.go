@@ -1,15 +1,18 @@
 package pgtable
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -260,5 +263,105 @@ func TestAFrozenWriterDoesNotDelayAReset(t *testing.T) {
 	}
 	if got := slices.Collect(maps.Keys(held(t, pool, table))); len(got) > 0 {
 		t.Errorf("the old stage wrote %v", got)
+	}
+}
+
+// TestT31_AnAttemptThatWasGivenUpDoesNotComeToLightLater: its COMMIT is under way when the rows are staged again. The second attempt
+// waits for it, so that nothing of the first is left behind the publication.
+func TestT31_AnAttemptThatWasGivenUpDoesNotComeToLightLater(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	l := newTimeline(150)
+	table := l.table(t, pool, Transactional)
+	w, f := NewWriter(table), l.fence()
+	first := []*block.Batch{batch(row{k: "a", n: int64(1)})}
+	held := &holding{Beginner: pool, reached: make(chan struct{}), commit: make(chan struct{})}
+	release := sync.OnceFunc(func() { close(held.commit) })
+	defer release()
+	given := make(chan error, 1)
+	go func() {
+		_, err := w.Stage(t.Context(), held, f, 0, 0, first)
+		given <- err
+	}()
+	<-held.reached
+	again := make(chan error, 1)
+	go func() {
+		next, err := w.Stage(t.Context(), pool, f, 0, 0, first)
+		if err == nil {
+			_, err = w.Stage(t.Context(), pool, f, 0, next, []*block.Batch{batch(row{k: "a", n: int64(2)})})
+		}
+		again <- err
+	}()
+	waiting := "SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database())"
+	for waits := false; !waits; {
+		if len(again) > 0 {
+			t.Fatalf("the second attempt has not waited: %v", <-again)
+		}
+		if err := pool.QueryRow(t.Context(), waiting).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	for _, done := range []chan error{given, again} {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.MarkStaged(t.Context(), pool, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Publish(t.Context(), pool, f, 1, []ident.VGroup{f.VGroup}); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM "+table.stageIdent()).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d rows are staged after the publication, %v", left, err)
+	}
+}
+
+// holding keeps a transaction before its COMMIT.
+type holding struct {
+	Beginner
+	reached, commit chan struct{}
+}
+
+func (h *holding) Begin(ctx context.Context) (pgx.Tx, error) {
+	tx, err := h.Beginner.Begin(ctx)
+	return &heldTx{tx, h}, err
+}
+
+type heldTx struct {
+	pgx.Tx
+	h *holding
+}
+
+func (x *heldTx) Commit(ctx context.Context) error {
+	close(x.h.reached)
+	<-x.h.commit
+	return x.Tx.Commit(ctx)
+}
+
+// TestOnlyWhatAllHaveStagedIsPublished: a vgroup whose rows are not there holds the others.
+func TestOnlyWhatAllHaveStagedIsPublished(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	l := newTimeline(151)
+	table := l.table(t, pool, Transactional)
+	w, f := NewWriter(table), l.fence()
+	if _, err := w.Stage(t.Context(), pool, f, 0, 0, []*block.Batch{batch(row{k: "a"})}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.MarkStaged(t.Context(), pool, 7); err != nil {
+		t.Fatal(err)
+	}
+	var missing *ErrNotStaged
+	if _, err := w.Publish(t.Context(), pool, f, 7, []ident.VGroup{f.VGroup, 9, 8}); !errors.As(err, &missing) || fmt.Sprint(missing.Missing) != "[8 9]" {
+		t.Errorf("two have staged nothing: %v", err)
+	}
+	if got := held(t, pool, table); len(got) > 0 {
+		t.Errorf("published %v", got)
+	}
+	if _, err := w.Publish(t.Context(), pool, f, 7, []ident.VGroup{f.VGroup}); err != nil {
+		t.Error(err)
 	}
 }

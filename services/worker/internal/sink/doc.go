@@ -9,6 +9,11 @@
 // durable (committed, or acknowledged by all in-sync replicas); a full queue makes Write wait, which holds the task and
 // so its sources (trap T32), and no other stream; an output that is down is retried for ever, and shown.
 //
+// Checkpoints (DESIGN §9): a trigger passes the output in order with the batches; what the output then does of a checkpoint is
+// Checkpointed. An output is made with what its stage goes on from (Start), and puts its target in order before it writes:
+// an upserting Postgres table goes back to the restored checkpoint, a transactional one drops what dead stages have staged.
+// What no repeating cures is a Stop with its code.
+//
 // Memory: a batch counts as its task's from Write until it is durable; Write waits for it (package memory).
 //
 // Goroutines: one an output and task, ended by Close. Write, Flush and Close are called by the task's goroutine.

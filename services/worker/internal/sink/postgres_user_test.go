@@ -40,7 +40,7 @@ func TestAnUpsertedTableThatItsUserHasChanged(t *testing.T) {
 			l.begin(0)
 			l.write(1, "a", "b")
 			cp := l.cut()
-			exec(t, l.pool, c.breaks)
+			execute(t, l.pool, c.breaks)
 			if err := errors.Join(l.out.Write(t.Context(), rowsOf(5, "a", "c")), l.out.Flush(t.Context())); !errors.Is(err, pgtable.ErrMismatch) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("a write: %v", err)
 			}
@@ -49,7 +49,7 @@ func TestAnUpsertedTableThatItsUserHasChanged(t *testing.T) {
 			if err := l.out.Flush(t.Context()); !errors.Is(err, pgtable.ErrMismatch) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the next stage: %v", err)
 			}
-			exec(t, l.pool, c.mends)
+			execute(t, l.pool, c.mends)
 			l.begin(cp)
 			l.write(5, "a", "c")
 			l.cut()
@@ -70,7 +70,7 @@ func TestATransactionalTableThatItsUserHasChanged(t *testing.T) {
 			l.complete(l.cut())
 			l.write(5, "a", "c")
 			cp := l.cut()
-			exec(t, l.pool, c.breaks)
+			execute(t, l.pool, c.breaks)
 			err := l.members[0].Complete(t.Context(), cp)
 			if !errors.Is(err, pgtable.ErrMismatch) || !strings.Contains(err.Error(), c.says) || !errors.Is(l.members[0].Stopped(), pgtable.ErrMismatch) {
 				t.Errorf("a publication: %v; the output: %v", err, l.members[0].Stopped())
@@ -79,14 +79,14 @@ func TestATransactionalTableThatItsUserHasChanged(t *testing.T) {
 			if err := l.members[0].Flush(t.Context()); !errors.Is(err, pgtable.ErrMismatch) {
 				t.Errorf("the next stage: %v", err)
 			}
-			exec(t, l.pool, c.mends)
+			execute(t, l.pool, c.mends)
 			l.begin(cp)
 			l.complete(cp)
 		})
 	}
 }
 
-func exec(t *testing.T, db pgtable.DB, sql string) {
+func execute(t *testing.T, db pgtable.DB, sql string) {
 	t.Helper()
 	if _, err := db.Exec(t.Context(), sql); err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -106,12 +106,12 @@ func newWriterPool(t *testing.T) (owner, writer *pgxpool.Pool, revoke, grant fun
 	}
 	t.Cleanup(owner.Close)
 	role := fmt.Sprintf("sink_writer_%d", roles.Add(1))
-	exec(t, owner, "CREATE ROLE "+role+"; GRANT CREATE ON SCHEMA public TO "+role)
+	execute(t, owner, "CREATE ROLE "+role+"; GRANT CREATE ON SCHEMA public TO "+role)
 	var database string
 	if err := owner.QueryRow(t.Context(), "SELECT current_database()").Scan(&database); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, owner, "GRANT CREATE ON DATABASE "+database+" TO "+role)
+	execute(t, owner, "GRANT CREATE ON DATABASE "+database+" TO "+role)
 	t.Cleanup(func() {
 		_, _ = owner.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) // goes with the server else
 	})
@@ -127,8 +127,8 @@ func newWriterPool(t *testing.T) (owner, writer *pgxpool.Pool, revoke, grant fun
 		t.Fatal(err)
 	}
 	t.Cleanup(writer.Close)
-	revoke = func() { exec(t, owner, "REVOKE INSERT, UPDATE ON target FROM "+role) }
-	grant = func() { exec(t, owner, "GRANT INSERT, UPDATE ON target TO "+role) }
+	revoke = func() { execute(t, owner, "REVOKE INSERT, UPDATE ON target FROM "+role) }
+	grant = func() { execute(t, owner, "GRANT INSERT, UPDATE ON target TO "+role) }
 	return owner, writer, revoke, grant
 }
 
@@ -210,7 +210,7 @@ func TestAConstraintOfTheUserRefusesAnUpsertedRow(t *testing.T) {
 	l := newLife(t, 1)
 	l.begin(0)
 	l.flush()
-	exec(t, l.pool, "CREATE UNIQUE INDEX mine ON target (n); INSERT INTO target (k, n, _cp, _vgroup) VALUES ('mine', 2, 0, 0)")
+	execute(t, l.pool, "CREATE UNIQUE INDEX mine ON target (n); INSERT INTO target (k, n, _cp, _vgroup) VALUES ('mine', 2, 0, 0)")
 	if err := l.out.Write(t.Context(), rowsOf(1, "a", "b", "c")); err != nil {
 		t.Fatal(err)
 	}
