@@ -1,4 +1,4 @@
-// Package sink writes the results of one task to its outputs: Postgres, Kafka, and those who watch live (DESIGN §9).
+// Package sink writes the results of one task to its outputs: Postgres and Kafka; and tells webhooks of windows (DESIGN §9).
 //
 // It owns: the bounded queue before each output, batching, retries with backoff, what to do with a row that the output
 // will never take (the dead-letter topic), and the state of an output as the API shows it. It does not own: what a row
