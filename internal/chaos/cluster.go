@@ -131,7 +131,7 @@ func (c *cluster) startRoles(living context.Context, l layout, dsn string) error
 	security := "file:" + c.token
 	common := []string{"--postgres-url", dsn, "--kafka-brokers", strings.Join(c.kafka.addresses(), ","), "--security-admin-token", security, "--security-cluster-secret", security}
 	ofCoordinators, ofWorkers := "", l.always
-	if point, _, _ := strings.Cut(l.always, "="); Coordinators(point) {
+	if Coordinators(pointOf(l.always)) {
 		ofCoordinators, ofWorkers = l.always, ""
 	}
 	var urls []string

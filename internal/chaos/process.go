@@ -204,6 +204,22 @@ func (p *process) withFailpoints(text string) {
 // crashes are signs in a log that a program has broken.
 var crashes = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "SIGSEGV"}
 
+// met lists the failpoints that have acted in the process, as its log says.
+func (p *process) met() []string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return nil // it has said nothing
+	}
+	var out []string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if point, ok := strings.CutPrefix(line, "failpoint "); ok {
+			point, _, _ = strings.Cut(point, ": ")
+			out = append(out, point)
+		}
+	}
+	return out
+}
+
 // crashed returns the first sign of a break in the log, with what follows; "" when there is none.
 func (p *process) crashed() string {
 	text, err := os.ReadFile(p.log)

@@ -39,9 +39,11 @@ type Result struct {
 	// Failures are broken promises beside the results: a stream that did not finish, a counter, a panic.
 	Failures []string `json:"failures,omitempty"`
 	// Resets is how many stages the streams had beyond their first.
-	Resets int64         `json:"resets"`
-	Took   time.Duration `json:"took_ns"`
-	Twin   Twin          `json:"machine"`
+	Resets int64 `json:"resets"`
+	// Met are the failpoints that have acted.
+	Met  []string      `json:"failpoints_met,omitempty"`
+	Took time.Duration `json:"took_ns"`
+	Twin Twin          `json:"machine"`
 	// Slow: the machine was slower than half of the twin's. Repeated: so this is not the first try.
 	Slow     bool   `json:"slow,omitempty"`
 	Repeated bool   `json:"repeated,omitempty"`
@@ -92,6 +94,7 @@ func (r *run) do(ctx context.Context) (out Result, err error) {
 		if r.cluster != nil {
 			err = errors.Join(err, r.cluster.close())
 			out.Failures = append(out.Failures, r.cluster.crashes()...)
+			out.Met = r.cluster.met()
 		}
 		if r.Keep && (err != nil || !out.OK()) && ctx.Err() == nil {
 			out.Dir = dir
@@ -371,6 +374,16 @@ func (c *cluster) crashes() []string {
 		}
 	}
 	return out
+}
+
+// met are the failpoints that have acted anywhere, each once.
+func (c *cluster) met() []string {
+	var out []string
+	for _, p := range c.roles {
+		out = append(out, p.met()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // newRun prepares a run. twin is nil for the twin itself.

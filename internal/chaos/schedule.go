@@ -109,6 +109,7 @@ func Schedule(seed uint64, s Scene) []Fault {
 	const stream = 0xfa017
 	r := rand.New(rand.NewPCG(seed, stream))
 	var out []Fault
+	failpoints := 0
 	// Every kind comes once in a row before one comes again, so that few seeds meet every kind.
 	var kinds []Kind
 	for range max(fewest, int(s.Duration/every)) {
@@ -117,6 +118,10 @@ func Schedule(seed uint64, s Scene) []Fault {
 			r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 		}
 		f := s.draw(r, kinds[0])
+		if f.Kind == KindFailpoint {
+			s.place(r, &f, seed, failpoints)
+			failpoints++
+		}
 		kinds = kinds[1:]
 		first, last := part(s.Duration, quietStart), part(s.Duration, quietEnd)
 		f.For = min(f.For, last-first)
@@ -127,7 +132,7 @@ func Schedule(seed uint64, s Scene) []Fault {
 	return out
 }
 
-// draw makes a fault of a kind, without its time.
+// draw makes a fault of a kind, without its time and its failpoint.
 func (s Scene) draw(r *rand.Rand, k Kind) Fault {
 	f := Fault{Kind: k, For: between(r, time.Second, 6*time.Second)}
 	switch k {
@@ -146,7 +151,7 @@ func (s Scene) draw(r *rand.Rand, k Kind) Fault {
 	case KindPostgres:
 		f.How, f.Target = one(r, HowKill, HowHold, HowLoseRequest, HowLoseAnswer), TargetPostgres
 	case KindFailpoint:
-		f.How, f.Target, f.Switch, f.For = s.failpoint(r)
+		f.How = HowFailpoint
 	case KindSlow:
 		f.How, f.Target = HowSlowSync, one(r, append(slices.Clone(s.Workers), TargetPostgres)...)
 	case KindNet:
@@ -163,29 +168,35 @@ func (s Scene) draw(r *rand.Rand, k Kind) Fault {
 	return f
 }
 
-// failpoint chooses a place, what happens there, and whose.
-func (s Scene) failpoint(r *rand.Rand) (how How, target, text string, lasts time.Duration) {
-	text = s.Failpoint
-	point, _, _ := strings.Cut(text, "=")
-	point, _, _ = strings.Cut(point, "@")
-	if text == "" {
+// place chooses a failpoint, what happens there, and whose. The first of a seed is the next of the list from one seed to the
+// next: a series as long as the list comes by all of them.
+func (s Scene) place(r *rand.Rand, f *Fault, seed uint64, nth int) {
+	f.Switch = s.Failpoint
+	if f.Switch == "" {
 		var places []failpoint.Info
 		for _, p := range failpoint.Points() {
 			if p.Kind == failpoint.KindPlace {
 				places = append(places, p)
 			}
 		}
-		point = string(one(r, places...).Point)
+		n := uint64(len(places))
 		action := one(r, "die", "die", "die", "error(EIO)", "error(ENOSPC)", "sleep(2s)")
 		const latest = 12
-		text = fmt.Sprintf("%s=%s@%d", point, action, 1+r.IntN(latest))
+		f.Switch = fmt.Sprintf("%s=%s@%d", places[(seed+uint64(nth)*(n/2))%n].Point, action, 1+r.IntN(latest))
 	}
-	target = one(r, s.Workers...)
-	if Coordinators(point) {
-		target = one(r, s.Coordinators...)
+	f.Target = one(r, s.Workers...)
+	if Coordinators(pointOf(f.Switch)) {
+		f.Target = one(r, s.Coordinators...)
 	}
 	const atLeast, atMost = 4 * time.Second, 12 * time.Second // long enough for the place to be met
-	return HowFailpoint, target, text, between(r, atLeast, atMost)
+	f.For = between(r, atLeast, atMost)
+}
+
+// pointOf is the name in a failpoint's text.
+func pointOf(text string) string {
+	point, _, _ := strings.Cut(text, "=")
+	point, _, _ = strings.Cut(point, "@")
+	return point
 }
 
 // Coordinators tells whether a failpoint is met in a coordinator.
@@ -200,10 +211,8 @@ func Coordinators(point string) bool {
 
 // misbehaves tells whether a failpoint's text switches a wrong step on.
 func misbehaves(text string) bool {
-	point, _, _ := strings.Cut(text, "=")
-	point, _, _ = strings.Cut(point, "@")
 	for _, p := range failpoint.Points() {
-		if string(p.Point) == point {
+		if string(p.Point) == pointOf(text) {
 			return p.Kind == failpoint.KindMisbehaviour
 		}
 	}

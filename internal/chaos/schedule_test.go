@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/pondage/pondage/internal/failpoint"
 )
 
 func scene() Scene {
@@ -50,6 +52,23 @@ func TestFaultsStayWithinTheRun(t *testing.T) {
 	}
 	if len(met) != len(Kinds()) {
 		t.Errorf("of %v only %v came", Kinds(), met)
+	}
+}
+
+// TestASeriesWalksTheFailpoints: a new one is met on the day it is added.
+func TestASeriesWalksTheFailpoints(t *testing.T) {
+	t.Parallel()
+	met := map[string]bool{}
+	series := len(failpoint.Points())
+	for seed := range uint64(series) { //nolint:gosec // a length
+		for _, f := range Schedule(seed+1, scene()) {
+			met[pointOf(f.Switch)] = true
+		}
+	}
+	for _, p := range failpoint.Points() {
+		if p.Kind == failpoint.KindPlace && !met[string(p.Point)] {
+			t.Errorf("%s does not come in %d seeds", p.Point, series)
+		}
 	}
 }
 

@@ -135,6 +135,9 @@ func (s *series) tell(r Result) {
 	for _, f := range r.Failures {
 		s.say("%s", f)
 	}
+	if len(r.Met) > 0 {
+		s.say("failpoints that were met: %s", strings.Join(r.Met, ", "))
+	}
 	if r.Dir != "" {
 		s.say("logs and data: %s", r.Dir)
 	}
@@ -162,7 +165,7 @@ func (s *series) report(id string, r Result) error {
 	if r.Repeated {
 		outcome += " (repeated: slow machine)"
 	}
-	return s.append(id, fmt.Sprintf("%s\t%d resets\t%s", r.Line(), r.Resets, outcome))
+	return s.append(id, fmt.Sprintf("%s\t%d resets\tfailpoints met: %s\t%s", r.Line(), r.Resets, strings.Join(r.Met, " "), outcome))
 }
 
 func firstLine(text string) string {
@@ -170,7 +173,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// The record has a line a run: program, configuration, then the seed's line, its resets and its outcome, apart by tabs.
+// The record has a line a run: program, configuration, then the seed's line, its
+// resets, the failpoints that were met, and its outcome, apart by tabs.
 const (
 	seedWord   = "seed "
 	twinWord   = "twin "
