@@ -46,6 +46,15 @@ const (
 	SinkPublishCommitted    Point = "sink/publish:committed"
 )
 
+// The places of a transactional Kafka output.
+const (
+	SinkIntervalBeforeWrite Point = "sink/interval:before-write"
+	SinkCommitBeforeBegin   Point = "sink/commit:before-begin"
+	SinkCommitBeforeMarker  Point = "sink/commit:before-marker"
+	SinkCommitBeforeEnd     Point = "sink/commit:before-end"
+	SinkCommitEnded         Point = "sink/commit:ended"
+)
+
 // The places of the data plane, and of a task's part of a checkpoint.
 const (
 	EdgeBeforeAppend       Point = "dispatch/send:before-append"
@@ -57,6 +66,15 @@ const (
 	CheckpointForwarded    Point = "checkpoint/trigger:forwarded"
 	CheckpointBeforeCommit Point = "checkpoint/commit:before"
 	CheckpointCommitted    Point = "checkpoint/commit:done"
+)
+
+// The places of the coordinator.
+const (
+	ControlBegun          Point = "control/checkpoint:begun"
+	ControlBeforeComplete Point = "control/checkpoint:before-complete"
+	ControlCompleted      Point = "control/checkpoint:completed"
+	ControlReset          Point = "control/reset:written"
+	ControlPlaced         Point = "control/stage:placed"
 )
 
 // The misbehaviours: each breaks one promise, so that a simulation or a chaos run must report it.
@@ -89,6 +107,11 @@ var points = []Info{
 	{SinkUpsertCommitted, KindPlace, "internal/pgtable", "results are upserted, the sink does not know it"},
 	{SinkStageBeforeCommit, KindPlace, "internal/pgtable", "results are staged, not committed"},
 	{SinkStageCommitted, KindPlace, "internal/pgtable", "results are staged, the sink does not know it"},
+	{SinkIntervalBeforeWrite, KindPlace, "services/worker/internal/sink", "results of an interval are to be made a file"},
+	{SinkCommitBeforeBegin, KindPlace, "services/worker/internal/sink", "a checkpoint is complete, its Kafka transaction not begun"},
+	{SinkCommitBeforeMarker, KindPlace, "services/worker/internal/sink", "the results are in the transaction, the marker is not"},
+	{SinkCommitBeforeEnd, KindPlace, "services/worker/internal/sink", "all is in the transaction, which is not ended"},
+	{SinkCommitEnded, KindPlace, "services/worker/internal/sink", "the transaction is committed, nobody knows yet"},
 	{SinkPublishBeforeCommit, KindPlace, "internal/pgtable", "the results of a complete checkpoint are moved into the table, not committed"},
 	{SinkPublishCommitted, KindPlace, "internal/pgtable", "a complete checkpoint is published, the sink does not know it"},
 
@@ -101,6 +124,12 @@ var points = []Info{
 	{CheckpointForwarded, KindPlace, "services/worker/internal/task", "a task's trigger is on its way, nothing of its part is written"},
 	{CheckpointBeforeCommit, KindPlace, "services/worker/internal/task", "a task knows that a checkpoint is complete, none of its sinks has committed it"},
 	{CheckpointCommitted, KindPlace, "services/worker/internal/task", "the sinks of a task have committed a checkpoint, nobody knows it"},
+
+	{ControlBegun, KindPlace, "services/coordinator/internal/control", "the row of a checkpoint says that it runs, no task has been asked"},
+	{ControlBeforeComplete, KindPlace, "services/coordinator/internal/control", "every task has reported its part, the row does not say complete"},
+	{ControlCompleted, KindPlace, "services/coordinator/internal/control", "the row of a checkpoint says complete, no task has been told"},
+	{ControlReset, KindPlace, "services/coordinator/internal/control", "the row of a stream says that its stage is over, nothing is placed"},
+	{ControlPlaced, KindPlace, "services/coordinator/internal/control", "a stage is raised and placed, no node has been told"},
 
 	{DropOneBlock, KindMisbehaviour, "services/worker/internal/task", "a block of a flush is left out as if it had been sent"},
 	{DupOneBlock, KindMisbehaviour, "services/worker/internal/task", "a block of a flush is sent a second time under a msg id of its own"},

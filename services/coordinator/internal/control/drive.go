@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/checkpoint"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
@@ -212,7 +213,7 @@ func (s *Service) beginCheckpoint(ctx context.Context, p *picture, r row, kind c
 		return err // also when the outcome is unknown: then the rows say whether it runs
 	}
 	s.courses.begun(c.Attempt(), at, s.Clock.Mono())
-	return nil
+	return failpoint.Hit(failpoint.ControlBegun)
 }
 
 // stepCheckpoint does what the core says about a running checkpoint.
@@ -281,6 +282,9 @@ func (s *Service) completeCheckpoint(ctx context.Context, p *picture, r row) err
 		parts = append(parts, store.CheckpointTask{Task: t, Node: h.from.Node, Manifest: h.Manifest, Cost: h.Cost, Sinks: h.Sinks})
 	}
 	retain := s.layout(r).Checkpoints.Retain
+	if err := failpoint.Hit(failpoint.ControlBeforeComplete); err != nil {
+		return err
+	}
 	var c store.Checkpoint
 	err := s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) (err error) {
 		if c, err = store.CompleteCheckpoint(ctx, tx, a, parts); err != nil {
@@ -293,7 +297,7 @@ func (s *Service) completeCheckpoint(ctx context.Context, p *picture, r row) err
 		return err // where the outcome is unknown the rows will say
 	}
 	s.Metrics.completed(r.Name, s.courses.completed(a, s.Clock.Mono()), c)
-	return nil
+	return failpoint.Hit(failpoint.ControlCompleted)
 }
 
 // checkpointAges tells how long ago each stream's newest complete checkpoint was complete, as far as this leader knows.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
 	"github.com/pondage/pondage/services/coordinator/internal/placement"
@@ -30,7 +31,11 @@ func (s *Service) stepStream(ctx context.Context, p *picture, r row, wg *sync.Wa
 		return true, s.ifUnchanged(ctx, p, r, s.deleteRow)
 	case decide.Place:
 		placed, _, _ := s.place(p, r)
-		return true, s.ifUnchanged(ctx, p, r, placing(placed, s.Clock.Now()))
+		err := s.ifUnchanged(ctx, p, r, placing(placed, s.Clock.Now()))
+		if err == nil {
+			err = failpoint.Hit(failpoint.ControlPlaced)
+		}
+		return true, err
 	case decide.FallBack:
 		return true, s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
 			return s.fallBack(ctx, tx, row, d.Cause, s.progress(r))
@@ -42,6 +47,7 @@ func (s *Service) stepStream(ctx context.Context, p *picture, r row, wg *sync.Wa
 		})
 		if err == nil && d.Do == decide.Restage {
 			s.Metrics.reset(r.Name, d.Cause)
+			err = failpoint.Hit(failpoint.ControlReset)
 		}
 		return true, err
 	}
