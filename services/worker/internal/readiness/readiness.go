@@ -12,6 +12,7 @@ import (
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/httpserver"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
 // Hub is the connections of the process (*connect.Hub).
@@ -74,12 +75,13 @@ func stalled(fetchers []*kafka.Fetcher) error {
 // sinkNote begins the note of a task whose output is being retried (package stage).
 const sinkNote = "sink_unreachable"
 
-// retried names the tasks whose outputs are being retried.
+// retried names the tasks whose outputs are being retried. Webhooks are left out: any stream's author names one, and a
+// receiver that is away says nothing of this node.
 func retried(reports Reports) error {
 	_, tasks, _ := reports.Reports()
 	var names []string
 	for _, t := range tasks {
-		if strings.HasPrefix(t.Note, sinkNote) {
+		if strings.HasPrefix(t.Note, sinkNote) && !strings.HasPrefix(t.Note, sinkNote+": "+sink.KindWebhook+":") {
 			names = append(names, fmt.Sprintf("stream %d, task %s: %s", t.StreamID, t.Task, t.Note))
 		}
 	}

@@ -37,7 +37,7 @@ func TestAWorkerThatCanDoItsWorkIsReady(t *testing.T) {
 	t.Parallel()
 	hub := connect.New(connect.Config{Kafka: kafka.Config{Brokers: testkafka.Shared(t)}})
 	defer hub.Close()
-	if got := failing(t, nil, hub, reports{{Task: "agg-1", Note: "edge topic: waits"}}); len(got) != 0 {
+	if got := failing(t, nil, hub, reports{{Task: "agg-1", Note: "edge topic: waits"}, {Task: "agg-2", Note: "sink_unreachable: webhook: the webhook answers 503"}}); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
