@@ -58,15 +58,15 @@ func makeRecord(r *rand.Rand, i int) Record {
 		at = at.Add(-time.Duration(r.Int64N(int64(disorder))))
 	}
 	out := Record{Partition: r.Int32N(partitions), Key: table}
-	out.Value = fmt.Appendf(nil, `{"id":%d,"k":%q,"ts":%d,"v":%s,"w":%s}`, i, table, at.UnixMilli(), number(r), whole(r))
+	out.Value = fmt.Appendf(nil, `{"id":%d,"k":%q,"ts":%d,"v":%s,"w":%s}`, i, table, at.UnixMilli(), float(r), whole(r))
 	if r.IntN(oneBad) == 0 {
 		out.Value = bad(r, i, table)
 	}
 	return out
 }
 
-// number is a member of type float64. Magnitudes differ so much that a sum that is rounded on its way depends on the order.
-func number(r *rand.Rand) string {
+// float is a member of type float64. Magnitudes differ so much that a sum that is rounded on its way depends on the order.
+func float(r *rand.Rand) string {
 	switch {
 	case r.IntN(oneNaN) == 0:
 		return `"NaN"`

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/api/coordinator"
 )
 
@@ -40,6 +42,9 @@ type Result struct {
 	Failures []string `json:"failures,omitempty"`
 	// Resets is how many stages the streams had beyond their first.
 	Resets int64 `json:"resets"`
+	// Checkpoints is how many the streams have begun; Restored is how many of the streams stand on one after a reset.
+	Checkpoints int64 `json:"checkpoints"`
+	Restored    int64 `json:"restored"`
 	// Met are the failpoints that have acted.
 	Met  []string      `json:"failpoints_met,omitempty"`
 	Took time.Duration `json:"took_ns"`
@@ -190,7 +195,7 @@ func (r *run) progress(ctx context.Context, w *writer) {
 		line := fmt.Sprintf("%5.1f s  %d of %d records written", time.Since(begun).Seconds(), w.written.Load(), len(r.records))
 		if streams, err := r.streams(ctx); err == nil {
 			for _, s := range streams {
-				line += fmt.Sprintf(" · %s %s, stage %d, lag %d", s.Name, s.State, s.Stage, s.Lag)
+				line += fmt.Sprintf(" · %s %s, stage %d, checkpoint %s, lag %d", s.Name, s.State, s.Stage, number(s.Checkpoints.Complete), s.Lag)
 			}
 		}
 		r.say("%s", line)
@@ -242,6 +247,12 @@ func (r *run) conclude(ctx context.Context, w *writer, out *Result) error {
 	}
 	for _, s := range streams {
 		out.Resets += int64(s.Stage) - 1
+		if c := s.Checkpoints.Settled; c != nil {
+			out.Checkpoints += int64(*c)
+		}
+		if s.Checkpoints.Restored != nil {
+			out.Restored++
+		}
 		out.Failures = append(out.Failures, answers[s.Name].counts(s)...)
 	}
 	if slices.Contains(r.Faults, KindTopic) && len(r.faults) > 0 && out.OK() {
@@ -354,7 +365,7 @@ func (r *run) all(ctx context.Context, state string) error {
 func describe(s coordinator.Stream) string {
 	text := fmt.Sprintf("%s is %s in stage %d with lag %d", s.Name, s.State, s.Stage, s.Lag)
 	if c := s.Checkpoints.Complete; c != nil {
-		text += fmt.Sprintf(", checkpoint %d", *c)
+		text += ", checkpoint " + number(c)
 	}
 	if s.Waiting != nil {
 		text += ", waits for " + *s.Waiting
@@ -363,6 +374,14 @@ func describe(s coordinator.Stream) string {
 		text += ", error " + s.Error.Code + ": " + s.Error.Message
 	}
 	return text
+}
+
+// number is a checkpoint's, or that there is none.
+func number(c *common.NullableInt64) string {
+	if c == nil {
+		return "none"
+	}
+	return strconv.FormatInt(int64(*c), 10)
 }
 
 // crashes are the signs in the logs that a program has broken.

@@ -135,6 +135,7 @@ func (s *series) tell(r Result) {
 	for _, f := range r.Failures {
 		s.say("%s", f)
 	}
+	s.say("%d resets, %d checkpoints; %d streams stand on a checkpoint after a reset; %.0f s", r.Resets, r.Checkpoints, r.Restored, r.Took.Seconds())
 	if len(r.Met) > 0 {
 		s.say("failpoints that were met: %s", strings.Join(r.Met, ", "))
 	}
