@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,12 +28,17 @@ type headquarters struct {
 	stage *stage
 	deaf  bool // questions get no answer
 
+	places atomic.Int32 // held
+
 	mu      sync.Mutex
 	reports []PartReport
 	asked   []TriggerQuestion
 }
 
-func (h *headquarters) Place(context.Context) (func(), error) { return func() {}, nil }
+func (h *headquarters) Place(context.Context) (func(), error) {
+	h.places.Add(1)
+	return func() { h.places.Add(-1) }, nil
+}
 
 func (h *headquarters) Report(r PartReport) {
 	h.mu.Lock()
@@ -77,7 +83,7 @@ func newHeadquarters(t *testing.T, sc scene, restored map[ident.Task]*manifest.M
 	sc.checkpoints = func(id ident.Task) *Checkpoints {
 		c := &Checkpoints{Cluster: "c", Store: h.store, Node: h, Restored: restored[id]}
 		if c.Restored != nil {
-			c.Complete, c.Settled = c.Restored.Checkpoint, c.Restored.Checkpoint
+			c.From, c.Complete, c.Settled = c.Restored.Checkpoint, c.Restored.Checkpoint, c.Restored.Checkpoint
 		}
 		return c
 	}
@@ -511,4 +517,28 @@ func TestRequestsSeenAreRestored(t *testing.T) {
 	if got := again.state(); slices.ContainsFunc(got, func(s manifest.Seen) bool { return s.Ms > 63_000 }) {
 		t.Errorf("%v", got)
 	}
+}
+
+// TestASinkThatIsDownHoldsNoPlace: of those that the streams of a node share.
+func TestASinkThatIsDownHoldsNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 2, partitions: 1}, nil)
+		for _, o := range s.outlets {
+			o.close()
+		}
+		s.start()
+		s.record(0, "a", 1, 1)
+		s.record(0, "b", 2, 1)
+		s.record(0, "c", 3, 1)
+		time.Sleep(time.Second)
+		h.request(1)
+		if n, done := h.places.Load(), len(h.taken()); n != 0 || done == len(h.participants()) {
+			t.Errorf("%d places are held, %d tasks are done", n, done)
+		}
+		for _, o := range s.outlets {
+			o.open()
+		}
+		time.Sleep(time.Second)
+	})
 }

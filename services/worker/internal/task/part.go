@@ -73,13 +73,8 @@ func (p *Participant) write(x *part) {
 
 // persist makes everything durable that the checkpoint says is done, the manifest last.
 func (p *Participant) persist(ctx context.Context, x *part) (id manifest.Hash, err error) {
-	release, err := p.cfg.Node.Place(ctx)
-	if err != nil {
-		return id, err
-	}
-	defer release()
 	m := x.manifest
-	if err := x.state.write(ctx, p.cfg.Store, m, p.shell.common.Self.Task); err != nil {
+	if err := p.writeState(ctx, x); err != nil {
 		return id, err
 	}
 	if err := p.prepare(ctx, m); err != nil {
@@ -89,6 +84,17 @@ func (p *Participant) persist(ctx context.Context, x *part) (id manifest.Hash, e
 		return id, fmt.Errorf("write what was set aside: %w", err)
 	}
 	return p.cfg.Store.Commit(ctx, m)
+}
+
+// writeState writes the files. A place is held for that only: held while they wait for a sink that is down, the places of a
+// node would all be with the tasks of one stream, and no other stream would have a checkpoint.
+func (p *Participant) writeState(ctx context.Context, x *part) error {
+	release, err := p.cfg.Node.Place(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return x.state.write(ctx, p.cfg.Store, x.manifest, p.shell.common.Self.Task)
 }
 
 // prepare makes the results durable that came before the trigger.
