@@ -40,7 +40,7 @@ func BenchmarkPoints(b *testing.B) {
 // TestTheBuildThatHasThem runs the tests of that build, here and where points are walked.
 func TestTheBuildThatHasThem(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-tags", "failpoints", "-run", "Failpoint", ".", "../storage/dirstore", "../../services/worker/internal/sink")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-tags", "failpoints", "-run", "Failpoint", ".", "../storage/dirstore", "../../services/worker/internal/sink", "../../services/worker/internal/task")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
