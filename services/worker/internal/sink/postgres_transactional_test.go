@@ -69,7 +69,7 @@ func (l *team) begin(c ident.CheckpointID) (zombies []participant) {
 	maps.DeleteFunc(l.at, func(id ident.CheckpointID, _ map[string]int64) bool { return id > c })
 	for i := range l.group {
 		start := Start{Stage: l.stage, Restored: c}
-		if said := l.said[c]; said != nil {
+		if said := l.said[c]; i < len(said) { // else the member is new
 			start.Sink = &said[i]
 		}
 		o := NewPostgresTransactional(l.db, staging(), l.fence(i), l.group, start, envOf(&l.memory, &l.aside)).(participant)
@@ -453,6 +453,35 @@ func TestATableChangesItsDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.shows(c)
+}
+
+// A stage may have tasks that its checkpoint does not know: of partitions that have come since. One of them may be the one that
+// publishes.
+func TestATaskThatIsNewPublishesWhatOthersHaveStaged(t *testing.T) {
+	t.Parallel()
+	for name, vg := range map[string]ident.VGroup{"lowest": 0, "highest": 9} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTeam(t, 1, 2)
+			l.begin(0)
+			l.complete(0)
+			l.write(1, "a", "b")
+			c := l.cut()
+			l.group = append(l.group, vg)
+			l.begin(c)
+			var tasks sync.WaitGroup
+			for _, m := range l.members { // each until it has done it
+				tasks.Go(func() {
+					for m.Complete(t.Context(), c) != nil && m.Stopped() == nil {
+					}
+				})
+			}
+			tasks.Wait()
+			l.shows(c)
+			l.write(5, "a", "b", "c")
+			l.complete(l.cut())
+		})
+	}
 }
 
 func TestTwoStagesPublishAtOnce(t *testing.T) {

@@ -52,19 +52,18 @@ type Start struct {
 	Retain int
 }
 
-// StartFrom returns what the output of a kind goes on from, by its task's part of the restored checkpoint; nil: none.
-func StartFrom(stage ident.Stage, restored *manifest.Manifest, kind string) *Start {
-	s := &Start{Stage: stage}
-	if restored == nil {
+// StartFrom returns what the output of a kind goes on from: a checkpoint, and its task's part of it; nil: the task is new.
+func StartFrom(stage ident.Stage, restored ident.CheckpointID, part *manifest.Manifest, kind string) *Start {
+	s := &Start{Stage: stage, Restored: restored}
+	if part == nil {
 		return s
 	}
-	s.Restored = restored.Checkpoint
-	for i := range restored.Sinks {
-		if restored.Sinks[i].Kind == kind {
-			s.Sink = &restored.Sinks[i]
+	for i := range part.Sinks {
+		if part.Sinks[i].Kind == kind {
+			s.Sink = &part.Sinks[i]
 		}
 	}
-	for _, f := range restored.Files {
+	for _, f := range part.Files {
 		if f.Role == manifest.RoleSink && f.Of == kind {
 			s.Files = append(s.Files, f)
 		}
@@ -91,6 +90,7 @@ const (
 	KindPostgres              = "postgres"
 	KindPostgresTransactional = "postgres_transactional"
 	KindKafka                 = "kafka"
+	KindKafkaTransactional    = "kafka_transactional"
 )
 
 // Status is the state of an output of one task.

@@ -208,6 +208,9 @@ func (s *starting) checkpoints(ctx context.Context, id ident.Task) (*task.Checkp
 	out := &task.Checkpoints{
 		Cluster: e.Cluster.Name, Complete: ident.CheckpointID(s.order.Complete), Settled: ident.CheckpointID(s.order.Settled), Store: e.Store, Node: e.Checkpoints,
 	}
+	if s.order.Restore != nil {
+		out.From = ident.CheckpointID(s.order.Restore.Checkpoint)
+	}
 	var err error
 	out.Restored, err = s.restored(ctx, id)
 	return out, err

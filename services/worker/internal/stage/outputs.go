@@ -91,7 +91,7 @@ func startOf(c *task.Common, kind string) *sink.Start {
 	if c.Checkpoints == nil {
 		return nil
 	}
-	start := sink.StartFrom(c.Self.Stage, c.Checkpoints.Restored, kind)
+	start := sink.StartFrom(c.Self.Stage, c.Checkpoints.From, c.Checkpoints.Restored, kind)
 	start.Retain = int(c.Plan.Settings.RetainCheckpoints)
 	return start
 }

@@ -18,6 +18,8 @@ import (
 // Checkpoints is what a task needs to take part in the checkpoints of its stream.
 type Checkpoints struct {
 	Cluster ident.Cluster
+	// From is the checkpoint that the stage goes on from; 0: none. A task that is new has no part of it, and its outputs have.
+	From ident.CheckpointID
 	// Restored is the task's part of the checkpoint that the stage goes on from; nil: the stage begins at the start of
 	// the stream.
 	Restored *manifest.Manifest
@@ -123,10 +125,7 @@ func newParticipant(s *shell, m member, upstreams []ident.Task) *Participant {
 	words := newMailbox[word]()
 	words.replaces = overtakes
 	p := &Participant{shell: s, member: m, cfg: *cfg, words: words, parts: map[ident.CheckpointID]*part{}}
-	c := align.Config{Stage: s.common.Self.Stage, Upstreams: upstreams, Complete: cfg.Complete, Settled: cfg.Settled}
-	if cfg.Restored != nil {
-		c.Restored = cfg.Restored.Checkpoint
-	}
+	c := align.Config{Stage: s.common.Self.Stage, Upstreams: upstreams, Restored: cfg.From, Complete: cfg.Complete, Settled: cfg.Settled}
 	p.core = align.New(c)
 	p.lifetime, p.end = context.WithCancel(context.Background())
 	return p
