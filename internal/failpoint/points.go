@@ -137,7 +137,7 @@ var points = []Info{
 	{CommitEarly, KindMisbehaviour, "services/worker/internal/sink", "a sink commits when it has prepared, before the checkpoint is complete"},
 	{ReuseStage, KindMisbehaviour, "services/coordinator/internal/store", "a reset places tasks anew in the stage that they had"},
 	{ReuseMsgID, KindMisbehaviour, "services/worker/internal/task", "a msg id is given to a second block, and the later ones follow on from it"},
-	{LateComplete, KindMisbehaviour, "services/coordinator/internal/store", "a checkpoint is set complete, or failed, though a reset came before"},
+	{LateComplete, KindMisbehaviour, "services/coordinator/internal/store", "a reset leaves a checkpoint running, which is set complete afterwards; to be switched with @1+"},
 	{NoFenceLock, KindMisbehaviour, "internal/pgtable", "a sink asks for its stage without holding the row"},
 	{RestartSameStage, KindMisbehaviour, "services/worker/internal/node", "a task is started a second time in one stage"},
 }
