@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -15,7 +16,9 @@ type Failure struct {
 }
 
 // String is the line that keeps it (testdata/seeds).
-func (f Failure) String() string { return fmt.Sprintf("%d %s", f.Seed, f.Why) }
+func (f Failure) String() string {
+	return fmt.Sprintf("%d %s", f.Seed, strings.ReplaceAll(f.Why, "\n", "; "))
+}
 
 // Series is what a series of seeds has come to.
 type Series struct {
