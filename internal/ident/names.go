@@ -18,5 +18,14 @@ func (c Cluster) LateTopic(stream string) string { return fmt.Sprintf("%s.%s.lat
 // DeadTopic holds the dead letters of a source.
 func (c Cluster) DeadTopic(source string) string { return fmt.Sprintf("%s.%s.dead", c, source) }
 
+// CommitsTopic is the topic of the markers of transactional outputs, on the brokers of the output: compacted.
+func (c Cluster) CommitsTopic() string { return fmt.Sprintf("%s.commits", c) }
+
+// TransactionalID is the id under which a task writes its results in transactions, the same in all stages; and the key of its
+// marker.
+func (c Cluster) TransactionalID(stream string, t Task) string {
+	return fmt.Sprintf("%s.%s.%s.%d", c, stream, t.Level, t.VGroup)
+}
+
 // OffsetsGroup is the consumer group under which a stream's source offsets are published for other tools.
 func (c Cluster) OffsetsGroup(stream string) string { return fmt.Sprintf("%s.%s.offsets", c, stream) }

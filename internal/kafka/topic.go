@@ -66,6 +66,9 @@ const (
 	SettingCleanupPolicy   = "cleanup.policy"
 )
 
+// CleanupCompact is the cleanup.policy of a topic that keeps the newest record of each key.
+const CleanupCompact = "compact"
+
 // EdgeSpec returns what an edge topic must be (DESIGN §4): v partitions, replicated min(3, brokers) times, a majority in
 // sync, no unclean election, 8 MiB batches, LogAppendTime, 24 h.
 func EdgeSpec(name string, v, brokers int) TopicSpec {

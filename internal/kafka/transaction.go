@@ -19,6 +19,10 @@ import (
 // ready, so it takes far less.
 const TransactionTimeout = 45 * time.Second
 
+// MaxTransactionRecord is the largest key and value that a set may have, bytes: what a broker takes by its defaults in one
+// request, less what a batch has around a record.
+const MaxTransactionRecord = 1_000_000 - 4<<10
+
 // Transactor writes whole sets of records: a reader that reads committed records sees all of a set or none (DESIGN §9).
 // One that was made later for the same id ends it. Its methods are not for concurrent use, but for Close.
 type Transactor struct {

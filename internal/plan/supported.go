@@ -23,7 +23,4 @@ func (b *builder) supported() {
 	if st.SubtableExact {
 		b.notSupported("/subtable_exact", "exact subtable names", "leave subtable_exact out: names get a suffix where groups could collide")
 	}
-	if k := st.Outputs.Kafka; k != nil && k.Delivery == spec.DeliveryTransactional {
-		b.notSupported("/outputs/kafka/delivery", "transactional Kafka outputs", "use delivery: "+string(spec.DeliveryAtLeastOnce))
-	}
 }

@@ -2,12 +2,15 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pondage/pondage/internal/align"
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/ident"
+	"github.com/pondage/pondage/internal/pgtable"
+	"github.com/pondage/pondage/internal/problem"
 	"github.com/pondage/pondage/services/worker/internal/node"
 	"github.com/pondage/pondage/services/worker/internal/peers"
 	"github.com/pondage/pondage/services/worker/internal/task"
@@ -92,4 +95,19 @@ func (a asker) AskTrigger(ctx context.Context, q task.TriggerQuestion) (align.An
 		return align.Answer{}, err
 	}
 	return peers.ReadTriggerAnswer(answers)
+}
+
+// current asks a coordinator whether a stage is still the stream's. Errors wrap pgtable.ErrFenced when it is not.
+func (w *Worker) current(ctx context.Context, stream string, id ident.StreamID, stage ident.Stage) error {
+	d, err := w.replicas.Stream(ctx, stream)
+	var told *problem.Error
+	switch {
+	case errors.As(err, &told):
+		return fmt.Errorf("stream %s: %w: %w", stream, pgtable.ErrFenced, err)
+	case err != nil:
+		return fmt.Errorf("ask whether stage %d of stream %s is the newest: %w", stage, stream, err)
+	case d.ID != id || d.Stage != stage:
+		return fmt.Errorf("stream %s has the id %d and is in stage %d, this task is of %d in stage %d: %w", stream, d.ID, d.Stage, id, stage, pgtable.ErrFenced)
+	}
+	return nil
 }

@@ -27,6 +27,7 @@ func (w *Worker) serve(handler *http.ServeMux, cfg config.Worker, version common
 	if err != nil {
 		return err
 	}
+	w.replicas = replicas
 	document, err := openapi.Document(openapi.Worker)
 	if err != nil {
 		return err

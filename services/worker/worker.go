@@ -19,6 +19,7 @@ import (
 	"github.com/pondage/pondage/internal/lifecycle"
 	"github.com/pondage/pondage/internal/storage/dirstore"
 	"github.com/pondage/pondage/internal/telemetry"
+	"github.com/pondage/pondage/services/worker/internal/catalog"
 	"github.com/pondage/pondage/services/worker/internal/checkpointing"
 	"github.com/pondage/pondage/services/worker/internal/exchange"
 	"github.com/pondage/pondage/services/worker/internal/memory"
@@ -39,6 +40,7 @@ type Worker struct {
 	runs     *node.Runs
 	agent    *node.Agent
 	engine   *lateEngine
+	replicas *catalog.Replicas
 	parts    *checkpointing.Node
 	memory   *memory.Pool
 	live     *kafka.Limit
@@ -159,7 +161,7 @@ func (w *Worker) run(ctx context.Context) error {
 func (w *Worker) stages() (stage.Config, error) {
 	c := stage.Config{
 		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch, WebhookHosts: w.hooks,
-		Store: w.engine.store, Checkpoints: w.parts,
+		Store: w.engine.store, Checkpoints: w.parts, Current: w.current,
 		Tracing: task.NewTracing(w.tel), Tracer: w.tracer(), Log: w.tel.Logger,
 	}
 	var errs [4]error

@@ -150,6 +150,7 @@ func (s *Service) topicSet(cluster ident.Cluster, r row) (TopicSet, error) {
 	for _, t := range r.Targets {
 		if t.Kind == TargetKafka {
 			set.Output, set.Stream = t.Name, r.Spec
+			set.Commits = cluster.CommitsTopic()
 		}
 	}
 	return set, nil
@@ -161,6 +162,14 @@ func droppedTopics(cluster ident.Cluster, r row) TopicSet {
 	set := TopicSet{Late: cluster.LateTopic(r.Name)}
 	for _, level := range []ident.Level{ident.LevelAgg, ident.LevelSink, ident.LevelMerge, ident.LevelJoin} {
 		set.Edges = append(set.Edges, cluster.EdgeTopic(r.Name, r.ID, level))
+	}
+	for _, t := range r.Targets {
+		if t.Kind == TargetKafka {
+			set.Output, set.Stream, set.Commits = t.Name, r.Spec, cluster.CommitsTopic()
+		}
+	}
+	for _, t := range r.tasks {
+		set.Transactions = append(set.Transactions, cluster.TransactionalID(r.Name, t.Task))
 	}
 	return set
 }

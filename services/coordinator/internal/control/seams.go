@@ -103,6 +103,10 @@ type TopicSet struct {
 	Late   string   // deleted with the stream
 	Dead   string   // the source's; stays
 	Output string   // the Kafka target; stays; "" when there is none
+	// Commits is the topic of the markers of a transactional Kafka target, beside it; stays. Transactions are the ids under
+	// which the tasks of the stream write there.
+	Commits      string
+	Transactions []string
 	// Stream is the canonical stream document, for who needs the connection of Output.
 	Stream json.RawMessage
 }
@@ -112,7 +116,8 @@ type Edges interface {
 	// Ensure makes what is missing and checks the settings of what is there. Errors: *Error with CodeTopicMismatch (the
 	// difference in the message) or CodeKafkaUnreachable.
 	Ensure(ctx context.Context, t TopicSet) error
-	// Delete deletes the edges and the late topic; one that is not there is fine.
+	// Delete deletes the edges and the late topic; one that is not there is fine. Of a transactional target it ends what tasks
+	// that died have left open, and takes back the markers.
 	Delete(ctx context.Context, t TopicSet) error
 }
 

@@ -72,7 +72,57 @@ func (t Topics) ensureOutput(ctx context.Context, set control.TopicSet) error {
 	if err != nil {
 		return fmt.Errorf("the output topic %s: %w", set.Output, err)
 	}
-	return makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor})
+	err = makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor})
+	if err != nil || stream.Outputs.Kafka.Delivery != spec.DeliveryTransactional {
+		return err
+	}
+	return makeMissing(ctx, k.Client, kafka.TopicSpec{
+		Name: set.Commits, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor,
+		Settings: map[string]string{kafka.SettingCleanupPolicy: kafka.CleanupCompact},
+	})
+}
+
+// forget ends the transactions that tasks of a dropped stream have left open, and takes their markers back: a stream that is
+// made again under the name begins without.
+func (t Topics) forget(ctx context.Context, set control.TopicSet) error {
+	stream, err := spec.ParseStream(set.Stream)
+	if err != nil || stream.Outputs.Kafka == nil || stream.Outputs.Kafka.Delivery != spec.DeliveryTransactional {
+		return nil //nolint:nilerr // a specification that this binary does not read any more can be dropped all the same
+	}
+	k, err := t.Hub.Kafka(stream.Outputs.Kafka.Connection)
+	if err != nil {
+		return nil //nolint:nilerr // nor does a secret that is gone keep a stream: brokers end its transactions by time
+	}
+	commits, err := k.Client.Topic(ctx, set.Commits)
+	if kafka.CodeOf(err) == kafka.CodeTopicUnknown {
+		return nil // nothing was committed
+	}
+	if err != nil {
+		return err
+	}
+	for _, id := range set.Transactions {
+		if err := forgetTransactions(ctx, k.Client, set.Commits, len(commits.Partitions), id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetTransactions takes an id over and puts a tombstone in the place of its marker, in whichever partition that is.
+func forgetTransactions(ctx context.Context, c *kafka.Client, topic string, partitions int, id string) error {
+	tx, err := c.NewTransactor(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer tx.Close()
+	return tx.Write(ctx, func(send func(kafka.TransactionRecord) error) error {
+		for p := range partitions {
+			if err := send(kafka.TransactionRecord{Topic: topic, Partition: ident.Partition(p), Message: kafka.Message{Key: []byte(id)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func makeMissing(ctx context.Context, c *kafka.Client, s kafka.TopicSpec) error {
@@ -96,7 +146,10 @@ func (t Topics) Delete(ctx context.Context, set control.TopicSet) error {
 			return topicError(err)
 		}
 	}
-	return nil
+	if set.Output == "" {
+		return nil
+	}
+	return topicError(t.forget(ctx, set))
 }
 
 // Offsets resolves positions. It implements control.Kafka.

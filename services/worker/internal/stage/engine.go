@@ -34,6 +34,8 @@ type Config struct {
 	// Store keeps checkpoints, Checkpoints is the node's side of them; nil: streams take none.
 	Store       storage.Store
 	Checkpoints task.Node
+	// Current asks the coordinator whether a stage is still the stream's; see sink.KafkaTransactional.
+	Current func(ctx context.Context, stream string, id ident.StreamID, stage ident.Stage) error
 	// WebhookHosts are the hosts that webhooks may have (notify.Config).
 	WebhookHosts []string
 	MaxBatch     int // of a dispatch request on this node, bytes; a stream may ask for less

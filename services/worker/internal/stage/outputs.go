@@ -45,21 +45,12 @@ func (s *starting) chain(ctx context.Context, c *task.Common) error {
 		c.Outputs = append(c.Outputs, out)
 	}
 	if out := s.plan.Stream.Outputs.Kafka; out != nil {
-		k, err := s.r.engine.Hub.Kafka(out.Connection)
+		o, err := s.kafka(c, out, env)
 		if err != nil {
 			c.Outputs.Close()
-			return fmt.Errorf("the Kafka output: %w", err)
+			return err
 		}
-		open := func(ctx context.Context) (*kafka.Queue, error) {
-			topic, err := k.Client.Topic(ctx, out.Topic)
-			if err != nil {
-				return nil, err
-			}
-			return k.Producer.Open(ctx, out.Topic, ident.Partition(int(vg)%len(topic.Partitions)), kafka.QueueOptions{
-				Mode: kafka.RetryItself, MaxPendingBytes: outputPending,
-			})
-		}
-		c.Outputs = append(c.Outputs, sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env))
+		c.Outputs = append(c.Outputs, o)
 	}
 	if w := s.plan.Webhook; w != nil {
 		c.Outputs = append(c.Outputs, s.webhook(w, env))
@@ -84,6 +75,41 @@ func (s *starting) postgres(c *task.Common, pool *pgxpool.Pool, table *pgtable.T
 		group = append(group, p.Task.VGroup)
 	}
 	return sink.NewPostgresTransactional(pool, table, fence, group, *start, env), nil
+}
+
+// kafka gives a task its Kafka output.
+func (s *starting) kafka(c *task.Common, out *spec.KafkaOut, env sink.Env) (sink.Output, error) {
+	k, err := s.r.engine.Hub.Kafka(out.Connection)
+	if err != nil {
+		return nil, fmt.Errorf("the Kafka output: %w", err)
+	}
+	if out.Delivery == spec.DeliveryTransactional {
+		return s.kafkaTransactional(c, k.Client, out.Topic, env)
+	}
+	open := func(ctx context.Context) (*kafka.Queue, error) {
+		topic, err := k.Client.Topic(ctx, out.Topic)
+		if err != nil {
+			return nil, err
+		}
+		return k.Producer.Open(ctx, out.Topic, ident.Partition(int(c.Self.Task.VGroup)%len(topic.Partitions)), kafka.QueueOptions{
+			Mode: kafka.RetryItself, MaxPendingBytes: outputPending,
+		})
+	}
+	return sink.NewKafka(open, s.plan.Result.Fields(), s.plan.Result.Key, env), nil
+}
+
+// kafkaTransactional gives a task its transactional Kafka output.
+func (s *starting) kafkaTransactional(c *task.Common, k *kafka.Client, topic string, env sink.Env) (sink.Output, error) {
+	start := startOf(c, sink.KindKafkaTransactional)
+	if start == nil {
+		return nil, errNoCheckpoints
+	}
+	r, cluster := s.r, s.r.engine.Cluster.Name
+	return sink.NewKafkaTransactional(sink.KafkaTransactional{
+		Brokers: k, Topic: topic, Commits: cluster.CommitsTopic(), ID: cluster.TransactionalID(r.name, c.Self.Task), Stream: r.id, Task: c.Self.Task,
+		Columns: s.plan.Result.Fields(), Keys: s.plan.Result.Key, Store: c.Checkpoints.Store, Start: *start,
+		Current: func(ctx context.Context) error { return r.engine.Current(ctx, r.name, r.id, r.stage) },
+	}, env), nil
 }
 
 // startOf is what an output of a kind goes on from; nil: the stream takes no checkpoints.

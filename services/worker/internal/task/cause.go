@@ -87,7 +87,7 @@ func resetOf(err error, stage ident.Stage) (dispatch.NeedReset, bool) {
 	if errors.As(err, &o) {
 		return o.reset, true
 	}
-	if errors.Is(err, pgtable.ErrFenced) {
+	if errors.Is(err, pgtable.ErrFenced) || kafka.CodeOf(err) == kafka.CodeFenced {
 		return dispatch.NeedReset{Stage: stage, Reason: dispatch.ReasonRefused, Detail: fmt.Sprintf("sink: %v", err)}, true
 	}
 	return dispatch.NeedReset{}, false
