@@ -46,7 +46,7 @@ func TestEachRunIsALineWithEveryResultCompared(t *testing.T) {
 		if r.Different == nil || *r.Different != 0 || r.Results < 50*200 {
 			t.Errorf("%+v: want some 260 windows of 50 devices, none different", r)
 		}
-		if r.Query != "sliding" || r.Records != 20_000 || r.Devices != 50 || r.Delivery != "at_least_once" {
+		if r.Query != "sliding" || r.Records != 20_000 || r.Devices != 50 || r.Output != "kafka" || r.Delivery != "at_least_once" {
 			t.Errorf("%+v: not what was asked for", r)
 		}
 		if r.CPUS <= 0 || r.WallS <= 0 || r.SteadyWallS > r.WallS || r.RecordsPerS <= 0 || r.RecordsPerCPUS <= 0 || r.PeakRSSMB <= 0 {

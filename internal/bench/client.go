@@ -27,6 +27,7 @@ func newClient(url string, q Query) (*client, error) {
 
 // States of a stream, as the API spells them.
 const (
+	stateRunning  = "running"
 	stateFinished = "finished"
 	stateFailed   = "failed"
 )
@@ -86,8 +87,8 @@ func (c *client) createSource(ctx context.Context, topic string) error {
 	return answered("create the source", r.HTTPResponse, r.Body)
 }
 
-func (c *client) createStream(ctx context.Context, name, out, delivery string) error {
-	spec, err := c.query.streamSpec(name, out, delivery)
+func (c *client) createStream(ctx context.Context, name, out string, over reach, to Sink) error {
+	spec, err := c.query.streamSpec(name, out, over, to)
 	if err != nil {
 		return err
 	}
@@ -118,12 +119,12 @@ func (c *client) state(ctx context.Context, name string) (string, error) {
 	return r.JSON200.State, nil
 }
 
-func (c *client) awaitFinished(ctx context.Context, name string) error {
+func (c *client) awaitState(ctx context.Context, name, wanted string) error {
 	tick := time.NewTicker(finishedPoll)
 	defer tick.Stop()
 	for {
 		s, err := c.state(ctx, name)
-		if err != nil || s == stateFinished {
+		if err != nil || s == wanted {
 			return err
 		}
 		select {

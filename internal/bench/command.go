@@ -14,7 +14,7 @@ const (
 	defaultStep       = time.Millisecond
 	defaultPartitions = 4
 	defaultRuns       = 3
-	defaultDelivery   = "at_least_once"
+	defaultInterval   = 10 * time.Second // of checkpoints, as of a stream that says nothing
 )
 
 // Command returns `bench` with a subcommand for each query.
@@ -30,6 +30,7 @@ never the broker's.`,
 	for _, q := range queries {
 		cmd.AddCommand(queryCommand(q))
 	}
+	cmd.AddCommand(latencyCommand())
 	cmd.AddCommand(&cobra.Command{
 		Use: "measure", Hidden: true, Short: "The measured process of bench: reads a job from standard input", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +56,7 @@ func queryCommand(q Query) *cobra.Command {
 	f.DurationVar(&c.Records.Step, "step", defaultStep, "event time from one record to the next, whole microseconds; 10us for 100,000 devices")
 	f.IntVar(&c.Partitions, "partitions", defaultPartitions, "partitions of the records' topic")
 	f.IntVar(&c.Runs, "runs", defaultRuns, "runs in one process")
-	f.StringVar(&c.Delivery, "delivery", defaultDelivery, "delivery of the results")
+	c.Sink.flags(f)
 	f.BoolVar(&c.Check, "check", true, "compare every result")
 	f.StringSliceVar(&c.Kafka, "kafka", nil, "brokers, host:port; without, the embedded one is started as a process of its own")
 	f.StringVar(&c.Postgres, "postgres", "", "`URL` of the metastore; without, a private Postgres is started and counted")
@@ -69,6 +70,40 @@ func queryCommand(q Query) *cobra.Command {
 		}
 		d := driver{c: c, self: self, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()}
 		return d.run(cmd.Context())
+	}
+	return cmd
+}
+
+// Defaults of latency: the workload of the peers' measurement.
+const (
+	defaultRate     = 20_000
+	defaultDuration = time.Minute
+)
+
+func latencyCommand() *cobra.Command {
+	var l Live
+	cmd := &cobra.Command{
+		Use: "latency",
+		Args: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(cobra.NoArgs(cmd, args), l.validate())
+		},
+		Short: "Time from the moment that the watermark allows a window to the visibility of its results",
+	}
+	f := cmd.Flags()
+	f.Float64Var(&l.Rate, "rate", defaultRate, "records a second")
+	f.DurationVar(&l.Duration, "duration", defaultDuration, "how long records are written")
+	f.Uint64Var(&l.Devices, "devices", defaultDevices, "how many devices they come from")
+	f.IntVar(&l.Partitions, "partitions", defaultPartitions, "partitions of the records' topic")
+	l.Sink.flags(f)
+	f.StringSliceVar(&l.Kafka, "kafka", nil, "brokers, host:port; without, the embedded one is started as a process of its own")
+	f.StringVar(&l.Postgres, "postgres", "", "`URL` of the metastore; without, a private Postgres is started")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		self, err := thisCommand(strings.Fields(cmd.Parent().CommandPath())[1:])
+		if err != nil {
+			return err
+		}
+		d := driver{self: self, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()}
+		return d.latency(cmd.Context(), l)
 	}
 	return cmd
 }

@@ -41,7 +41,15 @@ func (c *comparison) add(value []byte) error {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return fmt.Errorf("result %q: %w", value, err)
 	}
+	return c.addRow(r)
+}
+
+// addRow takes one result.
+func (c *comparison) addRow(r row) error {
 	c.results++
+	if c.want == nil {
+		return nil // only counted
+	}
 	w := window{device: r.Device, startMs: r.Start.UnixMilli()}
 	want, expected := c.want[w]
 	_, repeated := c.seen[w]
@@ -55,7 +63,7 @@ func (c *comparison) add(value []byte) error {
 		return nil
 	}
 	if c.sample == "" {
-		c.sample = fmt.Sprintf("%s, expected %+v", value, want)
+		c.sample = fmt.Sprintf("%+v, expected %+v", r, want)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type Case struct {
 	Records    Records
 	Partitions int
 	Runs       int
-	Delivery   string
+	Sink       Sink
 	Check      bool
 
 	Kafka    []string // none: the embedded broker, as a process of its own
@@ -42,13 +42,14 @@ func (c Case) validate() error {
 		{c.Records.Step >= time.Microsecond && c.Records.Step%time.Microsecond == 0, "--step must be whole microseconds, at least one"},
 		{c.Partitions > 0, "--partitions must be at least 1"},
 		{c.Runs > 0, "--runs must be at least 1"},
+		{c.Sink.Checkpoints == 0 || c.Sink.Checkpoints >= shortestInterval, "--checkpoint-interval must be at least " + shortestInterval.String() + "; 0 for none"},
 		{c.Memory >= 0, "--memory must not be negative"},
 	} {
 		if !bound.ok {
 			errs = append(errs, errors.New(bound.what))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.Sink.validate())...)
 }
 
 // Phases of a run.
@@ -63,7 +64,10 @@ type Result struct {
 	Query          string  `json:"query"`
 	Records        int64   `json:"records"`
 	Devices        uint64  `json:"devices"`
+	Output         string  `json:"output"`
 	Delivery       string  `json:"delivery"`
+	IntervalS      float64 `json:"checkpoint_interval_s"` // 0: none
+	Checkpoints    int     `json:"checkpoints"`           // complete ones that were due by the interval
 	Phase          string  `json:"phase"`
 	WallS          float64 `json:"wall_s"`
 	CPUS           float64 `json:"cpu_s"`
@@ -85,7 +89,26 @@ type driver struct {
 }
 
 // run measures the case and writes a line for each run. It fails when a result was different.
-func (d *driver) run(ctx context.Context) (err error) {
+func (d *driver) run(ctx context.Context) error {
+	return d.beside(ctx, d.c.Kafka, func(kc *kafka.Client, brokers []string, dir string) error {
+		topic, err := ensureRecords(ctx, kc, d.c.Records, d.c.Partitions)
+		if err != nil {
+			return fmt.Errorf("write the records: %w", err)
+		}
+		var want map[window]total
+		if d.c.Check {
+			want = expect(d.c.Records, d.c.Query)
+		}
+		return d.measure(ctx, kc, want, job{
+			Query: d.c.Query.Name, Topic: topic, Records: d.c.Records.Count, Runs: d.c.Runs, Sink: d.c.Sink,
+			Brokers: brokers, Postgres: d.c.Postgres, Dir: filepath.Join(dir, "data"), Memory: d.c.Memory,
+			CPUProfile: d.c.CPUProfile, MemProfile: d.c.MemProfile,
+		})
+	})
+}
+
+// beside does something with brokers, those given or the embedded one, and a fresh directory, which is removed.
+func (d *driver) beside(ctx context.Context, brokers []string, do func(kc *kafka.Client, brokers []string, dir string) error) (err error) {
 	dir, err := os.MkdirTemp("", "pondage-bench-")
 	if err != nil {
 		return err
@@ -95,7 +118,6 @@ func (d *driver) run(ctx context.Context) (err error) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return err
 	}
-	brokers := d.c.Kafka
 	if len(brokers) == 0 {
 		b, err := startBroker(ctx, d.self, filepath.Join(dir, "broker"), d.log)
 		if err != nil {
@@ -112,19 +134,7 @@ func (d *driver) run(ctx context.Context) (err error) {
 	if err := await(ctx, kc); err != nil {
 		return err
 	}
-	topic, err := ensureRecords(ctx, kc, d.c.Records, d.c.Partitions)
-	if err != nil {
-		return fmt.Errorf("write the records: %w", err)
-	}
-	var want map[window]total
-	if d.c.Check {
-		want = expect(d.c.Records, d.c.Query)
-	}
-	return d.measure(ctx, kc, want, job{
-		Query: d.c.Query.Name, Topic: topic, Records: d.c.Records.Count, Runs: d.c.Runs, Delivery: d.c.Delivery,
-		Brokers: brokers, Postgres: d.c.Postgres, Dir: filepath.Join(dir, "data"), Memory: d.c.Memory,
-		CPUProfile: d.c.CPUProfile, MemProfile: d.c.MemProfile,
-	})
+	return do(kc, brokers, dir)
 }
 
 // measure starts the measured process and compares the results of each of its runs before it lets the next begin.
@@ -145,7 +155,7 @@ func (d *driver) measure(ctx context.Context, kc *kafka.Client, want map[window]
 			return errors.Join(fmt.Errorf("run %d: the measured process ended", run+1), p.wait())
 		}
 		r := d.result(run, m)
-		if err := d.compare(ctx, kc, m.Out, want, &r); err != nil {
+		if err := d.compare(ctx, kc, m, want, &r); err != nil {
 			return fmt.Errorf("compare the results of run %d: %w", run+1, err)
 		}
 		if r.Different != nil {
@@ -170,7 +180,8 @@ func (d *driver) measure(ctx context.Context, kc *kafka.Client, want map[window]
 func (d *driver) result(run int, m measurement) Result {
 	const mib = 1 << 20
 	r := Result{
-		Query: d.c.Query.Name, Records: d.c.Records.Count, Devices: d.c.Records.Devices, Delivery: d.c.Delivery, Phase: phaseCold,
+		Query: d.c.Query.Name, Records: d.c.Records.Count, Devices: d.c.Records.Devices, Phase: phaseCold,
+		Output: d.c.Sink.Kind, Delivery: d.c.Sink.Delivery, IntervalS: d.c.Sink.Checkpoints.Seconds(), Checkpoints: m.Checkpoints,
 		WallS: seconds(m.Total.Wall.Seconds()), CPUS: seconds(m.Total.CPU.Seconds()),
 		SteadyWallS: seconds(m.Steady.Wall.Seconds()), SteadyCPUS: seconds(m.Steady.CPU.Seconds()), PeakRSSMB: m.Peak / mib,
 	}
@@ -187,13 +198,18 @@ func (d *driver) result(run int, m measurement) Result {
 func seconds(s float64) float64 { return math.Round(s*1000) / 1000 }
 
 // compare reads the results of a run, compares them and removes them.
-func (d *driver) compare(ctx context.Context, kc *kafka.Client, topic string, want map[window]total, r *Result) error {
+func (d *driver) compare(ctx context.Context, kc *kafka.Client, m measurement, want map[window]total, r *Result) error {
 	c := newComparison(d.c.Query, want)
-	take := c.add
-	if !d.c.Check {
-		take = func([]byte) error { c.results++; return nil }
+	var err error
+	switch {
+	case d.c.Sink.Kind == SinkPostgres:
+		err = readTable(ctx, m.DSN, m.Out, c.addRow)
+	case d.c.Check:
+		err = readAll(ctx, kc, m.Out, c.add)
+	default:
+		err = readAll(ctx, kc, m.Out, func([]byte) error { c.results++; return nil })
 	}
-	if err := readAll(ctx, kc, topic, take); err != nil {
+	if err != nil {
 		return err
 	}
 	r.Results = c.results
@@ -204,5 +220,8 @@ func (d *driver) compare(ctx context.Context, kc *kafka.Client, topic string, wa
 			fmt.Fprintf(d.log, "bench: %s\n", c)
 		}
 	}
-	return kc.DeleteTopic(ctx, topic)
+	if d.c.Sink.Kind == SinkPostgres {
+		return dropTable(ctx, m.DSN, m.Out)
+	}
+	return kc.DeleteTopic(ctx, m.Out)
 }

@@ -24,7 +24,8 @@ type job struct {
 	Topic    string // of the records
 	Records  int64
 	Runs     int
-	Delivery string
+	Sink     Sink
+	Live     bool // the stream reads for ever; the driver writes its records while it runs
 	Brokers  []string
 	Postgres string // "" starts a private one
 	Dir      string // of the process's data, fresh
@@ -35,10 +36,12 @@ type job struct {
 
 // measurement is what the measured process says of a run.
 type measurement struct {
-	Out    string // topic of the results
-	Total  span
-	Steady span
-	Peak   int64 // bytes, since the process began
+	Out         string // topic or table of the results
+	DSN         string // of the database that the table is in
+	Checkpoints int    // complete ones that were due by the interval
+	Total       span
+	Steady      span
+	Peak        int64 // bytes, since the process began
 }
 
 // measure is the measured process: it reads a job from in, runs it, writes a measurement to out for each run, and begins
@@ -63,6 +66,9 @@ func measure(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if j.Live {
+		return s.live(ctx, lines, answers)
+	}
 	for run := range j.Runs {
 		if run > 0 {
 			if start, err = usageNow(); err != nil {
@@ -143,16 +149,17 @@ func (s *session) run(ctx context.Context, n int, start usage) (_ measurement, e
 		}
 	}()
 	name := fmt.Sprintf("bench_%d", n)
-	m := measurement{Out: fmt.Sprintf("%s-out-%d", s.job.Topic, n)}
+	m := measurement{Out: s.job.Sink.name(s.job.Topic, n), DSN: s.stack.DSN()}
 	before := s.progress.records.Load()
-	if err := s.client.createStream(ctx, name, m.Out, s.job.Delivery); err != nil {
+	if err := s.client.createStream(ctx, name, m.Out, allRecords, s.job.Sink); err != nil {
 		return m, err
 	}
-	go s.guard(ctx, name, end)
+	seen := newCheckpoints()
+	go s.guard(ctx, name, seen, end)
 	if m.Steady, err = s.steady(ctx, before); err != nil {
 		return m, err
 	}
-	if err := s.client.awaitFinished(ctx, name); err != nil {
+	if err := s.client.awaitState(ctx, name, stateFinished); err != nil {
 		return m, err
 	}
 	finished, err := usageNow()
@@ -163,6 +170,10 @@ func (s *session) run(ctx context.Context, n int, start usage) (_ measurement, e
 	if m.Peak, err = peakMemory(); err != nil {
 		return m, err
 	}
+	if err := seen.look(ctx, s.client, name); err != nil {
+		return m, err
+	}
+	m.Checkpoints = seen.count()
 	return m, s.client.drop(ctx, name)
 }
 
@@ -183,7 +194,7 @@ func (s *session) steady(ctx context.Context, before int64) (span, error) {
 }
 
 // guard ends the run when its stream or a part of the stack has failed.
-func (s *session) guard(ctx context.Context, stream string, end context.CancelCauseFunc) {
+func (s *session) guard(ctx context.Context, stream string, seen *checkpoints, end context.CancelCauseFunc) {
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
 	for {
@@ -194,7 +205,7 @@ func (s *session) guard(ctx context.Context, stream string, end context.CancelCa
 			end(fmt.Errorf("a part of the stack has ended: %w", s.stack.Err()))
 			return
 		case <-tick.C:
-			if err := s.client.check(ctx, stream); err != nil {
+			if err := errors.Join(s.client.check(ctx, stream), seen.look(ctx, s.client, stream)); err != nil {
 				end(err)
 				return
 			}

@@ -50,7 +50,7 @@ func newPath(tb testing.TB, q Query) *path {
 	must(err)
 	src, err := spec.ParseSource(text)
 	must(err)
-	text, err = q.streamSpec("s", "out", defaultDelivery)
+	text, err = q.streamSpec("s", "out", allRecords, Sink{Kind: SinkKafka, Delivery: AtLeastOnce})
 	must(err)
 	st, err := spec.ParseStream(text)
 	must(err)

@@ -49,14 +49,26 @@ func sourceSpec(topic string) ([]byte, error) {
 	})
 }
 
-// streamSpec reads the source from its first record to its present last and writes to the topic out.
-func (q Query) streamSpec(name, out, delivery string) ([]byte, error) {
+// reach says which records a stream reads.
+type reach struct{ start, until string }
+
+var (
+	allRecords = reach{"earliest", "latest"} // from the first to the present last
+	forEver    = reach{"latest", ""}         // what comes from now on
+)
+
+// streamSpec writes the results to out, a topic or a table.
+func (q Query) streamSpec(name, out string, over reach, to Sink) ([]byte, error) {
 	window := map[string]string{"kind": "interval", "size": durationText(q.Size)}
 	if q.Step != q.Size {
 		window["sliding"] = durationText(q.Step)
 	}
-	return json.Marshal(map[string]any{
-		"name": name, "source": sourceName, "start": "earliest", "until": "latest",
+	output := map[string]string{"topic": out, "delivery": to.Delivery}
+	if to.Kind == SinkPostgres {
+		output = map[string]string{"table": out, "delivery": to.Delivery}
+	}
+	text := map[string]any{
+		"name": name, "source": sourceName, "start": over.start,
 		"select": []map[string]string{
 			{"expr": "tbname", "as": "device"},
 			{"expr": "_wstart", "as": "wstart"},
@@ -68,10 +80,14 @@ func (q Query) streamSpec(name, out, delivery string) ([]byte, error) {
 			{"expr": "max(temp)", "as": "max"},
 		},
 		"partition_by": []string{"tbname"}, "window": window, "trigger": "window_close", "watermark": delay,
-		"outputs": map[string]any{"kafka": map[string]string{"topic": out, "delivery": delivery}},
+		"outputs": map[string]any{to.Kind: output}, "checkpoint_interval": durationText(to.interval()),
 		// Kafka to Kafka, like the peers: no result table beside the topic.
 		"results": map[string]string{"retain": "0s"},
-	})
+	}
+	if over.until != "" {
+		text["until"] = over.until
+	}
+	return json.Marshal(text)
 }
 
 // durationText is a duration as specs spell it: one number, one unit.
