@@ -30,8 +30,8 @@ type Case struct {
 	CPUProfile, MemProfile string
 }
 
-// validate reports everything that is wrong with the case.
-func (c Case) validate() error {
+// validate reports everything that is wrong with the case, and completes its sink.
+func (c *Case) validate() error {
 	var errs []error
 	for _, bound := range []struct {
 		ok   bool
