@@ -96,6 +96,12 @@ type member struct {
 // join adds a node; its connections are those of the hub.
 func (c *cluster) join(name string, h *connect.Hub) *member {
 	c.t.Helper()
+	return c.joinWith(name, h, func(*Config) {})
+}
+
+// joinWith adds a node that is made differently.
+func (c *cluster) joinWith(name string, h *connect.Hub, different func(*Config)) *member {
+	c.t.Helper()
 	m := &member{t: c.t, changed: make(chan struct{}, 1), reader: sdkmetric.NewManualReader()}
 	p := ident.Place{Node: ident.NodeID(name), Instance: ident.Instance{Counter: 1}}
 	x := exchange.New(p, c, func() {})
@@ -120,10 +126,12 @@ func (c *cluster) join(name string, h *connect.Hub) *member {
 		c.t.Fatal(err)
 	}
 	const pool, rings = 64 << 20, 16 << 20
-	m.Engine = NewEngine(Config{
+	config := Config{
 		Place: p, Cluster: node.Cluster{ID: "id", Name: "c", VGroups: vgroups}, Hub: h, Exchange: x, Memory: memory.New(pool), Live: kafka.NewLimit(rings), MaxBatch: dispatch.MaxBatch,
 		Metrics: metrics, Tasks: tasks, Sinks: sinks, Tracer: tracenoop.NewTracerProvider().Tracer(""), Log: slog.New(slog.DiscardHandler),
-	})
+	}
+	different(&config)
+	m.Engine = NewEngine(config)
 	return m
 }
 
@@ -296,7 +304,10 @@ type results struct {
 
 func (m *member) results(p *plan.Plan, id common.Int64) *results {
 	feed := m.Feed(ident.StreamID(id))
-	return &results{m: m, plan: p, feed: feed, at: live.Position{Stage: 1, Next: make([]uint64, vgroups)}}
+	m.mu.Lock()
+	stage := m.runs[ident.StreamID(id)].stage
+	m.mu.Unlock()
+	return &results{m: m, plan: p, feed: feed, at: live.Position{Stage: stage, Next: make([]uint64, vgroups)}}
 }
 
 // await waits for the rows, in any order.
