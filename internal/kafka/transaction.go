@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -125,7 +124,7 @@ func (t *Transactor) fail(op string, err error) error {
 	op = op + " transaction of " + t.id
 	var end unclear
 	switch {
-	case errors.Is(err, kerr.ProducerFenced), errors.Is(err, kerr.InvalidProducerEpoch), errors.Is(err, kerr.InvalidProducerIDMapping):
+	case fenced(err):
 		t.broken = &Error{Code: CodeFenced, Op: op, Partition: NoPartition, Err: err}
 		return t.broken
 	case errors.As(err, &end):
