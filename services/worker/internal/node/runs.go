@@ -24,7 +24,7 @@ type Run interface {
 	End()
 }
 
-// Starter starts runs. changed is to be called, from any goroutine, when a report says something new.
+// Starter starts runs; its methods are called from several goroutines. changed is to be called, from any goroutine, when a report says something new.
 type Starter interface {
 	Start(o common.Order, changed func()) Run
 	// Drop says that a stream is dropped and nothing of it runs here any more: what this node keeps of it may go. It does
@@ -32,8 +32,8 @@ type Starter interface {
 	Drop(id ident.StreamID)
 }
 
-// Runs holds the order in force and the run of each stream. Orders are obeyed by one goroutine (Loop), so that ending a
-// run never delays a beat.
+// Runs holds the order in force and the run of each stream. Orders of a stream are obeyed one after the other, those of
+// different streams beside each other, and no beat waits for any: a run that takes its time to end holds up its own stream.
 type Runs struct {
 	place   ident.Place
 	starter Starter
@@ -42,8 +42,13 @@ type Runs struct {
 
 	wake chan struct{}
 
+	obeying sync.WaitGroup // a goroutine for each stream with orders to obey
+
 	mu   sync.Mutex
 	held map[ident.StreamID]*held
+	// begun is the highest stage of each stream that a run was started in. It outlives what is held: a stage that was
+	// started does not start again because its order comes late, behind lists without it (traps T21, T41).
+	begun map[ident.StreamID]ident.Stage
 }
 
 // held is what this node has of a stream.
@@ -51,18 +56,16 @@ type held struct {
 	latest common.Order // the newest one told; zero before the first
 	obeyed common.Order // what the run was last brought to; zero before the first
 	asked  bool         // latest is to be obeyed
-	busy   bool         // Loop obeys an order of the stream at this moment
+	busy   bool         // a goroutine obeys orders of the stream
 	run    Run          // nil: none
 	// absent counts the full lists in a row, of the term, that leave the stream out.
 	absent int
 	term   ident.Term
-
-	stage ident.Stage // the highest one that a run was started in; Loop's own
 }
 
 // NewRuns returns the runs of the node in its present instance; none yet.
 func NewRuns(place ident.Place, s Starter, log *slog.Logger) *Runs {
-	return &Runs{place: place, starter: s, log: log, changed: func() {}, wake: make(chan struct{}, 1), held: map[ident.StreamID]*held{}}
+	return &Runs{place: place, starter: s, log: log, changed: func() {}, wake: make(chan struct{}, 1), held: map[ident.StreamID]*held{}, begun: map[ident.StreamID]ident.Stage{}}
 }
 
 // Obey takes orders; Loop carries them out. An order that is not newer than the newest one told changes nothing.
@@ -158,37 +161,56 @@ const (
 	wantedDropped = "dropped"
 )
 
-// Loop obeys orders until done is closed, then ends all runs.
+// Loop has orders obeyed until done is closed, then ends all runs.
 func (r *Runs) Loop(done <-chan struct{}) {
 	for {
 		select {
 		case <-done:
+			r.obeying.Wait() // what is asked from now on nobody obeys
 			r.endAll()
 			return
 		case <-r.wake:
-			for r.obeyNext() {
-			}
+			r.obeyAsked()
 		}
 	}
 }
 
-// obeyNext obeys one order, if there is one to obey.
-func (r *Runs) obeyNext() bool {
+// obeyAsked gives each stream with orders to obey a goroutine, where it has none.
+//
+// An order that comes while its stream's goroutine is about to end is not lost: the goroutine looks for one and gives up
+// busy under one lock, so that either it sees the order, or the wake-up behind the order finds the stream idle.
+func (r *Runs) obeyAsked() {
 	r.mu.Lock()
-	h := r.nextAsked()
-	if h == nil {
+	defer r.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(r.held)) {
+		if h := r.held[id]; h.asked && !h.busy {
+			h.busy = true
+			r.obeying.Go(func() {
+				for r.obeyNext(h) {
+				}
+			})
+		}
+	}
+}
+
+// obeyNext obeys the newest order of a busy stream; false: there is none to obey, and the stream is busy no longer.
+func (r *Runs) obeyNext(h *held) bool {
+	r.mu.Lock()
+	if !h.asked {
+		h.busy = false
 		r.mu.Unlock()
 		return false
 	}
-	h.asked, h.busy = false, true
+	h.asked = false
 	o, run := h.latest, h.run
+	begun := r.begun[ident.StreamID(o.StreamID)]
 	r.mu.Unlock()
 
-	run = r.carryOut(o, h, run)
+	run = r.carryOut(o, h, run, begun)
 
 	r.mu.Lock()
 	changed := h.obeyed.Generation != o.Generation || h.obeyed.Stage != o.Stage || h.obeyed.Wanted != o.Wanted
-	h.obeyed, h.run, h.busy = o, run, false
+	h.obeyed, h.run = o, run
 	r.mu.Unlock()
 	if changed {
 		r.changed()
@@ -196,37 +218,30 @@ func (r *Runs) obeyNext() bool {
 	return true
 }
 
-// nextAsked returns the first stream with an order to obey, under r.mu.
-func (r *Runs) nextAsked() *held {
-	for _, id := range slices.Sorted(maps.Keys(r.held)) {
-		if h := r.held[id]; h.asked {
-			return h
-		}
-	}
-	return nil
-}
-
-// carryOut brings the run of a stream to what the order says and returns it. Only Loop's goroutine gets here.
-func (r *Runs) carryOut(o common.Order, h *held, run Run) Run {
+// carryOut brings the run of a stream to what the order says and returns it; begun is the highest stage that one was started
+// in. Only the stream's goroutine gets here.
+func (r *Runs) carryOut(o common.Order, h *held, run Run, begun ident.Stage) Run {
 	stage := ident.Stage(o.Stage)
 	wanted := o.Wanted == wantedRunning || o.Wanted == wantedPaused
-	if run != nil && (!wanted || stage > h.stage) {
-		r.log.Info("stream ends here", telemetry.KeyStream, o.Name, telemetry.KeyStage, h.stage, "wanted", o.Wanted)
+	if run != nil && (!wanted || stage > begun) {
+		r.log.Info("stream ends here", telemetry.KeyStream, o.Name, telemetry.KeyStage, begun, "wanted", o.Wanted)
 		run.End()
 		run = nil
 	}
 	switch {
 	case o.Wanted == wantedDropped && h.obeyed.Wanted != wantedDropped:
 		r.starter.Drop(ident.StreamID(o.StreamID))
-	case run != nil && stage == h.stage && failpoint.On(failpoint.RestartSameStage):
+	case run != nil && stage == begun && failpoint.On(failpoint.RestartSameStage):
 		run.End()
 		run = r.starter.Start(o, func() { r.changed() })
-	case run != nil && stage == h.stage:
+	case run != nil && stage == begun:
 		run.Update(o)
-	case wanted && stage > h.stage && r.mine(o):
+	case wanted && stage > begun && r.mine(o):
 		// A (stage, task) is started once, ever: a run of this stage that has ended does not come back in it.
 		r.log.Info("stream starts here", telemetry.KeyStream, o.Name, telemetry.KeyStage, stage)
-		h.stage = stage
+		r.mu.Lock()
+		r.begun[ident.StreamID(o.StreamID)] = stage
+		r.mu.Unlock()
 		run = r.starter.Start(o, func() { r.changed() })
 	}
 	return run

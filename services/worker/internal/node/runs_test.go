@@ -20,6 +20,7 @@ type journal struct {
 	lines []string
 	// ending is waited for by End; nil: ends at once.
 	ending chan struct{}
+	slow   int64 // the stream whose End waits; 0: all
 }
 
 func (j *journal) note(format string, args ...any) {
@@ -57,7 +58,7 @@ func (r *journalRun) Reports() []common.TaskReport {
 }
 func (r *journalRun) Updates() []common.NodeUpdate { return nil }
 func (r *journalRun) End() {
-	if r.j.ending != nil {
+	if r.j.ending != nil && (r.j.slow == 0 || r.j.slow == r.id) {
 		<-r.j.ending
 	}
 	r.j.note("end %d.%d", r.id, r.stage)
@@ -94,6 +95,17 @@ func expect(t *testing.T, j *journal, want ...string) {
 	synctest.Wait()
 	if got := j.take(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// expectAll is expect where streams are obeyed beside each other.
+func expectAll(t *testing.T, j *journal, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	got := j.take()
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q, in any order", got, want)
 	}
 }
 
@@ -183,16 +195,16 @@ func TestAStreamThatIsNoLongerListedIsForgotten(t *testing.T) {
 		r, j := newRuns(t)
 		two := []common.Order{orderOf(1, 1, 1, wantedRunning), orderOf(2, 1, 1, wantedRunning)}
 		r.ObeyAll(1, two)
-		expect(t, j, "start 1.1", "start 2.1")
+		expectAll(t, j, "start 1.1", "start 2.1")
 		// One list without it may be older than the order; under another term the count begins anew.
 		r.ObeyAll(1, two[:1])
 		r.ObeyAll(2, two[:1])
 		expect(t, j, "update 1.1 gen=1 wanted=running")
 		r.ObeyAll(2, two)
-		expect(t, j, "update 1.1 gen=1 wanted=running", "update 2.1 gen=1 wanted=running")
+		expectAll(t, j, "update 1.1 gen=1 wanted=running", "update 2.1 gen=1 wanted=running")
 		r.ObeyAll(2, two[:1])
 		r.ObeyAll(2, two[:1])
-		expect(t, j, "update 1.1 gen=1 wanted=running", "end 2.1")
+		expectAll(t, j, "end 2.1", "update 1.1 gen=1 wanted=running")
 		if streams, _, _ := r.Reports(); len(streams) != 2 {
 			t.Errorf("reported %+v: a stream is reported until its end was told", streams)
 		}
@@ -252,7 +264,7 @@ func TestTheEndOfTheNodeEndsAllRuns(t *testing.T) {
 			r.Loop(done)
 		}()
 		r.Obey([]common.Order{orderOf(1, 1, 1, wantedRunning), orderOf(2, 1, 1, wantedRunning)})
-		expect(t, j, "start 1.1", "start 2.1")
+		expectAll(t, j, "start 1.1", "start 2.1")
 		close(done)
 		<-ended
 		got := j.take()
@@ -265,19 +277,83 @@ func TestTheEndOfTheNodeEndsAllRuns(t *testing.T) {
 
 func TestADroppedStreamIsToldOnceWhenNothingOfItRunsAnyMore(t *testing.T) {
 	t.Parallel()
-	j := &journal{}
-	r := NewRuns(here, j, slog.New(slog.DiscardHandler))
-	obey := func(o common.Order) []string {
-		r.Obey([]common.Order{o})
-		for r.obeyNext() {
+	synctest.Test(t, func(t *testing.T) {
+		r, j := newRuns(t)
+		r.Obey([]common.Order{orderOf(7, 1, 1, wantedRunning)})
+		expect(t, j, "start 7.1")
+		r.Obey([]common.Order{orderOf(7, 2, 1, wantedDropped)})
+		expect(t, j, "end 7.1", "drop 7")
+		r.Obey([]common.Order{orderOf(7, 3, 1, wantedDropped)})
+		expect(t, j)
+	})
+}
+
+func TestARunThatIsSlowToEndHoldsUpItsOwnStreamAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, j := newRuns(t)
+		j.ending, j.slow = make(chan struct{}), 1
+		r.Obey([]common.Order{orderOf(1, 1, 1, wantedRunning), orderOf(2, 1, 1, wantedRunning)})
+		expectAll(t, j, "start 1.1", "start 2.1")
+		r.Obey([]common.Order{orderOf(1, 2, 2, wantedRunning)})
+		expect(t, j)
+		r.Obey([]common.Order{orderOf(2, 2, 2, wantedRunning), orderOf(3, 1, 1, wantedRunning)})
+		synctest.Wait()
+		if got := j.take(); !slices.Contains(got, "start 2.2") || !slices.Contains(got, "start 3.1") {
+			t.Errorf("got %q while stream 1 ends", got)
 		}
-		return j.take()
-	}
-	obey(orderOf(7, 1, 1, wantedRunning))
-	if got := obey(orderOf(7, 2, 1, wantedDropped)); fmt.Sprint(got) != "[end 7.1 drop 7]" {
-		t.Fatalf("the drop: %v", got)
-	}
-	if got := obey(orderOf(7, 3, 1, wantedDropped)); len(got) != 0 {
-		t.Fatalf("the drop again: %v", got)
-	}
+		// Of what came for it meanwhile the newest counts, and nothing starts before the end.
+		r.Obey([]common.Order{orderOf(1, 3, 3, wantedRunning)})
+		r.Obey([]common.Order{orderOf(1, 4, 4, wantedRunning)})
+		expect(t, j)
+		close(j.ending)
+		expect(t, j, "end 1.1", "start 1.2", "end 1.2", "start 1.4")
+	})
+}
+
+// TestAStageThatWasForgottenDoesNotStartAgain: an order that was pushed comes behind two lists without the stream, when
+// nothing else is known of it any more (traps T21, T41).
+func TestAStageThatWasForgottenDoesNotStartAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, j := newRuns(t)
+		r.ObeyAll(1, []common.Order{orderOf(1, 1, 3, wantedRunning)})
+		expect(t, j, "start 1.3")
+		for range absentLists + 1 {
+			r.ObeyAll(1, nil)
+			synctest.Wait()
+		}
+		if streams, _, _ := r.Reports(); len(streams) != 0 {
+			t.Fatalf("still reported: %+v", streams)
+		}
+		expect(t, j, "end 1.3")
+		r.Obey([]common.Order{orderOf(1, 1, 3, wantedRunning)})
+		r.Obey([]common.Order{orderOf(1, 2, 2, wantedRunning)})
+		expect(t, j)
+		r.Obey([]common.Order{orderOf(1, 3, 4, wantedRunning)})
+		expect(t, j, "start 1.4")
+	})
+}
+
+func TestTheEndOfTheNodeWaitsForWhatIsObeyed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{ending: make(chan struct{})}
+		r := NewRuns(here, j, slog.New(slog.DiscardHandler))
+		done, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.Loop(done)
+		}()
+		r.Obey([]common.Order{orderOf(1, 1, 1, wantedRunning)})
+		expect(t, j, "start 1.1")
+		r.Obey([]common.Order{orderOf(1, 2, 2, wantedRunning)})
+		synctest.Wait()
+		close(done)
+		close(j.ending)
+		<-ended
+		if got := j.take(); !slices.Equal(got, []string{"end 1.1", "start 1.2", "end 1.2"}) {
+			t.Errorf("got %q", got)
+		}
+	})
 }
