@@ -191,6 +191,19 @@ func (p *ports) take(count, above int) (int, error) {
 	return 0, fmt.Errorf("no %d free ports in a row from %d to %d", count, firstPort, lastPort)
 }
 
+// listen takes a port and keeps it: what is only found free may be taken by somebody else.
+func (p *ports) listen() (net.Listener, error) {
+	for {
+		port, err := p.take(1, 0)
+		if err != nil {
+			return nil, err
+		}
+		if l, err := net.Listen("tcp", address(port)); err == nil {
+			return l, nil
+		}
+	}
+}
+
 func allFree(port, count int) bool {
 	for p := port; p < port+count; p++ {
 		l, err := net.Listen("tcp", address(p))

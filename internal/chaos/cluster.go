@@ -162,17 +162,22 @@ func (c *cluster) startRoles(living context.Context, l layout, dsn string) error
 
 // addresses gives a role a port, and a proxy before it.
 func (c *cluster) addresses(living context.Context, name string) (listen, advertise string, err error) {
-	port, err := c.ports.take(2, 0)
+	port, err := c.ports.take(1, 0)
 	if err != nil {
 		return "", "", err
 	}
-	listen = address(port + 1)
-	p, err := startProxy(living, address(port), listen)
+	before, err := c.before(living, name, address(port))
+	return address(port), "http://" + before, err
+}
+
+// before puts a proxy before a target and returns its address.
+func (c *cluster) before(living context.Context, name, target string) (string, error) {
+	l, err := c.ports.listen()
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	c.proxies[name] = p
-	return listen, "http://" + address(port), nil
+	c.proxies[name] = startProxy(living, l, target)
+	return l.Addr().String(), nil
 }
 
 // proxied puts a proxy before the database and returns the URL through it.
@@ -181,17 +186,8 @@ func (c *cluster) proxied(living context.Context, name, dsn string) (string, err
 	if err != nil {
 		return "", err
 	}
-	port, err := c.ports.take(1, 0)
-	if err != nil {
-		return "", err
-	}
-	p, err := startProxy(living, address(port), u.Host)
-	if err != nil {
-		return "", err
-	}
-	c.proxies[name] = p
-	u.Host = address(port)
-	return u.String(), nil
+	u.Host, err = c.before(living, name, u.Host)
+	return u.String(), err
 }
 
 // add starts a supervised process.

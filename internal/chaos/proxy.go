@@ -24,12 +24,8 @@ type proxy struct {
 // slowness is what a chunk waits for while connections are slow.
 const slowness = 100 * time.Millisecond
 
-// startProxy listens on an address, until the context ends.
-func startProxy(ctx context.Context, listen, target string) (*proxy, error) {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return nil, err
-	}
+// startProxy passes what comes to a listener, until the context ends.
+func startProxy(ctx context.Context, l net.Listener, target string) *proxy {
 	p := &proxy{listener: l, target: target, heal: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	context.AfterFunc(ctx, func() {
 		_ = l.Close()
@@ -37,7 +33,7 @@ func startProxy(ctx context.Context, listen, target string) (*proxy, error) {
 		p.cut()
 	})
 	go p.accept()
-	return p, nil
+	return p
 }
 
 func (p *proxy) accept() {

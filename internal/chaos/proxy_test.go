@@ -46,10 +46,11 @@ func echo(t *testing.T) (address string, heard chan string) {
 func dialled(t *testing.T) (*proxy, net.Conn, *bufio.Reader, chan string) {
 	t.Helper()
 	target, heard := echo(t)
-	p, err := startProxy(t.Context(), "127.0.0.1:0", target)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := startProxy(t.Context(), l, target)
 	c, err := net.Dial("tcp", p.listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
