@@ -76,6 +76,7 @@ var packages = map[string]Layer{
 	"services/worker/internal/notify":        Adapter,
 	"services/worker/internal/sink":          Wiring,
 	"services/worker/internal/task":          Wiring,
+	"services/worker/internal/offsets":       Wiring,
 	"services/worker/internal/checkpointing": Wiring,
 	"services/worker/internal/stage":         Wiring,
 	"services/worker":                        Wiring,

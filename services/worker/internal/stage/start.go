@@ -17,6 +17,7 @@ import (
 	"github.com/pondage/pondage/internal/spec"
 	"github.com/pondage/pondage/internal/watermark"
 	"github.com/pondage/pondage/services/worker/internal/live"
+	"github.com/pondage/pondage/services/worker/internal/offsets"
 	"github.com/pondage/pondage/services/worker/internal/sink"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
@@ -232,6 +233,9 @@ func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []
 	}
 	cfg := task.SourceConfig{Common: s.common(t.Task, s.source), Targets: targets, EdgeTopic: s.topic.Name, MaxBatch: s.maxBatch()}
 	cfg.Checkpoints = checkpoints
+	if checkpoints != nil {
+		checkpoints.Positions = s.positions(ctx, t.Task)
+	}
 	for _, n := range t.Partitions {
 		p, err := s.partition(n)
 		if err != nil {
@@ -254,6 +258,21 @@ func (s *starting) startSource(ctx context.Context, t plan.GraphTask, targets []
 	}
 	r.run(ctx, t.Task, src)
 	return nil
+}
+
+// positions publishes those of a source task, from now on until the run is over.
+func (s *starting) positions(ctx context.Context, id ident.Task) *offsets.Publisher {
+	r := s.r
+	group := r.engine.Cluster.Name.OffsetsGroup(r.name)
+	p := offsets.New(offsets.Config{
+		Open: func(ctx context.Context, topic string) (offsets.Group, error) {
+			return s.source.Client.NewGroupOffsets(ctx, offsets.ID(group, id.VGroup), group, topic)
+		},
+		Current: func(ctx context.Context) error { return r.engine.Current(ctx, r.name, r.id, r.stage) },
+		Log:     r.log,
+	})
+	r.goroutines.Go(func() { p.Run(ctx) })
+	return p
 }
 
 // maxBatch is the largest dispatch request: the node's or the stream's limit.

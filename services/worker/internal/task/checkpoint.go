@@ -28,6 +28,12 @@ type Checkpoints struct {
 	Complete, Settled ident.CheckpointID
 	Store             storage.Store
 	Node              Node
+	Positions         Positions // nil: nothing is published
+}
+
+// Positions takes the source positions of complete checkpoints, for tools that watch consumer groups. It does not block.
+type Positions interface {
+	Publish([]manifest.Partition)
 }
 
 // Node is what all tasks of a node share of their checkpoints (package checkpointing).

@@ -129,6 +129,7 @@ func (x *part) describe(r *PartReport) {
 
 // commit lets the sinks do what follows from a complete checkpoint. It covers all older ones.
 func (p *Participant) commit(c ident.CheckpointID) {
+	p.publish(c)
 	for id := range p.parts {
 		if id <= c {
 			delete(p.parts, id)
@@ -153,6 +154,17 @@ func (p *Participant) commit(c ident.CheckpointID) {
 			p.words.put(word{event: align.Committed{Checkpoint: c, Now: now}})
 		}
 	})
+}
+
+// publish tells tools where the source was at a complete checkpoint: of this stage, or the restored one.
+func (p *Participant) publish(c ident.CheckpointID) {
+	m := p.cfg.Restored
+	if x := p.parts[c]; x != nil {
+		m = x.manifest
+	}
+	if p.cfg.Positions != nil && m != nil && m.Checkpoint == c && m.Source != nil {
+		p.cfg.Positions.Publish(m.Source.Partitions)
+	}
 }
 
 func complete(ctx context.Context, outputs sink.Chain, c ident.CheckpointID) error {
