@@ -57,6 +57,15 @@ func (c *check) vgroups(v int) {
 // leastMemory is what a node needs so that every task can keep a block (DESIGN §5).
 const leastMemory = 32 * MiB
 
+// leastState is below what a node with windows can work with.
+const leastState = MiB
+
+func (c *check) state(s State) {
+	if s.Memory != 0 && s.Memory < leastState {
+		c.add("state/memory", "0: half of what memory is", "%s: want at least %s", s.Memory, leastState)
+	}
+}
+
 func (c *check) memory(m Size) {
 	if m < leastMemory {
 		c.add("memory", "", "%s: want at least %s", m, leastMemory)

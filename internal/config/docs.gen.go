@@ -55,6 +55,7 @@ var fieldDocs = map[string]string{
 	"Snapshotter.Log":                      "Logs.",
 	"Snapshotter.Security":                 "Who may call.",
 	"Snapshotter.Telemetry":                "Traces.",
+	"State.Memory":                         "Memory of the windows of all tasks of the node, in equal shares. What is more lies on disk, below data_dir. 0: half of what memory is, beside that.",
 	"TLS.CAFile":                           "PEM file of the authorities to trust. Empty: those of the system.",
 	"TLS.CertFile":                         "PEM file of the client's certificate, where the other side asks for one.",
 	"TLS.Enabled":                          "Whether to encrypt.",
@@ -73,6 +74,7 @@ var fieldDocs = map[string]string{
 	"Worker.Memory":                        "Memory of all queues, held blocks, fetch and produce buffers of the node. When it is full, sources pause.",
 	"Worker.Postgres":                      "Database of result tables without a target of their own, and of Postgres outputs.",
 	"Worker.Security":                      "Who may call.",
+	"Worker.State":                         "Window state.",
 	"Worker.Telemetry":                     "Traces.",
 	"Worker.WebhookHosts":                  "Hosts that webhooks may have, where not every stream's author may make the node call anything it can reach: names, *.name for all below one; with :port that port only. Empty: every host.",
 }

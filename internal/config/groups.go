@@ -10,6 +10,13 @@ type HTTP struct {
 	Advertise string `key:"advertise"`
 }
 
+// State configures what a node keeps of windows.
+type State struct {
+	// Memory of the windows of all tasks of the node, in equal shares. What is more lies on disk, below data_dir. 0: half of
+	// what memory is, beside that.
+	Memory Size `key:"memory"`
+}
+
 // Kafka configures the connection to the brokers.
 type Kafka struct {
 	// Addresses to begin with, host:port.

@@ -39,6 +39,8 @@ type Worker struct {
 	CheckpointDir string `key:"checkpoint_dir"`
 	// Memory of all queues, held blocks, fetch and produce buffers of the node. When it is full, sources pause.
 	Memory Size `key:"memory"`
+	// Window state.
+	State State `key:"state"`
 	// Largest dispatch request, before compression. At most half of max.message.bytes of the edge topics (8 MiB).
 	DispatchMaxBatch Size `key:"dispatch_max_batch"`
 	// Hosts that webhooks may have, where not every stream's author may make the node call anything it can reach: names, *.name
@@ -56,6 +58,15 @@ type Worker struct {
 	Log Log `key:"log"`
 	// Traces.
 	Telemetry Telemetry `key:"telemetry"`
+}
+
+// StateMemory is the memory for windows, in bytes.
+func (w *Worker) StateMemory() int64 {
+	const share = 2 // of what memory is
+	if w.State.Memory != 0 {
+		return int64(w.State.Memory)
+	}
+	return int64(w.Memory) / share
 }
 
 // Snapshotter configures `pondage snapshotter`.

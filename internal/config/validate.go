@@ -32,6 +32,7 @@ func (r *Worker) validate(c *check) {
 	}
 	c.dataDir(r.DataDir)
 	c.memory(r.Memory)
+	c.state(r.State)
 	if r.DispatchMaxBatch < KiB || r.DispatchMaxBatch > maxBatch {
 		c.add("dispatch_max_batch", "", "%s: want 1KiB to %s", r.DispatchMaxBatch, maxBatch)
 	}

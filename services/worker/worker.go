@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -44,6 +45,7 @@ type Worker struct {
 	parts    *checkpointing.Node
 	memory   *memory.Pool
 	live     *kafka.Limit
+	overflow stage.Overflow
 	maxBatch int
 	hooks    []string           // hosts of webhooks
 	signer   *httpserver.Signer // the transport of calls to other services
@@ -70,6 +72,9 @@ func New(cfg config.Worker, version common.Version, tel *telemetry.Telemetry) (_
 	}
 	w.memory = memory.New(int64(cfg.Memory) - int64(cfg.Memory)/liveShare)
 	w.live = kafka.NewLimit(int64(cfg.Memory) / liveShare)
+	if w.overflow, err = emptyOverflow(cfg); err != nil {
+		return nil, err
+	}
 	settings.Fetch = kafka.FetcherConfig{Budget: w.memory}
 	settings.Tracer = w.tracer()
 	secret, err := cfg.Security.SharedSecret()
@@ -118,6 +123,16 @@ func checkpointDir(cfg config.Worker) string {
 	return filepath.Join(cfg.DataDir, own)
 }
 
+// emptyOverflow is what windows may use. What another process has left on disk is deleted: a restore begins anew.
+func emptyOverflow(cfg config.Worker) (stage.Overflow, error) {
+	const own = "overflow"
+	dir := filepath.Join(cfg.DataDir, own)
+	if err := os.RemoveAll(dir); err != nil {
+		return stage.Overflow{}, fmt.Errorf("delete what an earlier process has left: %w", err)
+	}
+	return stage.Overflow{Memory: memory.NewShares(cfg.StateMemory()), Dir: dir}, nil
+}
+
 // liveShare is the part of the worker's memory that the rings of live results have: a sixteenth. The rest is the pool of
 // what is on its way from sources to sinks.
 const liveShare = 16
@@ -161,7 +176,7 @@ func (w *Worker) run(ctx context.Context) error {
 func (w *Worker) stages() (stage.Config, error) {
 	c := stage.Config{
 		Place: ident.Place{Node: w.identity.Node, Instance: w.identity.Instance}, Hub: w.hub, Exchange: w.exchange, Memory: w.memory, Live: w.live, MaxBatch: w.maxBatch, WebhookHosts: w.hooks,
-		Store: w.engine.store, Checkpoints: w.parts, Current: w.current,
+		Overflow: w.overflow, Store: w.engine.store, Checkpoints: w.parts, Current: w.current,
 		Tracing: task.NewTracing(w.tel), Tracer: w.tracer(), Log: w.tel.Logger,
 	}
 	var errs [4]error

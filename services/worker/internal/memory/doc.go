@@ -13,7 +13,8 @@
 //	held blocks    the receiving task
 //	result rows    each output of a task: from Write until they are committed or acknowledged
 //
-// Window state, decoders and other working memory are not in it; the ring of the live results has a share of its own.
+// Decoders and other working memory are not in it; the ring of the live results has a share of its own. Nor is window state:
+// it has a whole of its own (state.memory), which Shares divides; what is beyond a task's share goes to disk.
 //
 // Invariants: bytes are taken before more work is begun, or are in use already and then counted in any case; a task
 // that holds nothing may always take one block, so whatever fills the pool, each task can go on with the next step that

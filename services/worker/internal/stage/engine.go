@@ -36,6 +36,8 @@ type Config struct {
 	Checkpoints task.Node
 	// Current asks the coordinator whether a stage is still the stream's; see sink.KafkaTransactional.
 	Current func(ctx context.Context, stream string, id ident.StreamID, stage ident.Stage) error
+	// Overflow is what windows may use; the zero value: all memory there is.
+	Overflow Overflow
 	// WebhookHosts are the hosts that webhooks may have (notify.Config).
 	WebhookHosts []string
 	MaxBatch     int // of a dispatch request on this node, bytes; a stream may ask for less

@@ -159,7 +159,7 @@ func (s *starting) receivers(ctx context.Context) error {
 		}
 		t, err := task.NewReceiver(task.ReceiverConfig{
 			Common: c, Upstreams: upstreams, Topic: s.topic.Name, TopicID: s.topic.ID, From: s.ends[ident.Partition(id.VGroup)], Credits: r.engine.Exchange,
-			Restored: func() { r.engine.Exchange.TaskReady(r.id, r.stage, id) },
+			Windows: s.windows(id), Restored: func() { r.engine.Exchange.TaskReady(r.id, r.stage, id) },
 		})
 		if err != nil {
 			c.Outputs.Close()

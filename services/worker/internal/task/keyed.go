@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/pondage/pondage/internal/block"
@@ -80,8 +81,21 @@ func (k *keyed) read(ctx context.Context, s storage.Store, stream ident.StreamID
 	if err != nil {
 		return err
 	}
-	err = state.Restore(in, k.operator, state.LostRefused, func() *block.Batch { return k.rows.Batch() }, r)
+	err = state.Restore(interruptible{ctx, in}, k.operator, state.LostRefused, func() *block.Batch { return k.rows.Batch() }, r)
 	return errors.Join(err, in.Close())
+}
+
+// interruptible ends reading with its context: a restore of much state does not hold up the end of its task.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // freeze takes what a checkpoint needs of the windows.

@@ -38,6 +38,8 @@ type ReceiverConfig struct {
 	TopicID   kafka.TopicID
 	From      ident.NextOffset // the edge partition's end when the task took its position
 	Credits   Credits
+	// Windows is the memory that the task's windows may use, and where the rest goes; the zero value: all there is.
+	Windows Windows
 	// Restored is called, from the task's goroutine, when the task has what it goes on from: only then its upstreams may
 	// send. nil: nobody waits.
 	Restored func()
@@ -53,6 +55,7 @@ type Receiver struct {
 	core     *dispatch.Receiver
 	wm       *watermark.Merge
 	rows     pipeline.Receiving
+	spill    Spill  // nil: the windows have not needed one
 	keyed    *keyed // nil: none, or no checkpoints
 	decoder  *block.Decoder
 	records  kafka.Iterator
@@ -100,6 +103,7 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 	r.keyed = newKeyed(&cfg, rows)
 	r.participant = newParticipant(&r.shell, r, upstreams)
 	r.port = r.inbox.port()
+	r.bound()
 	return r, nil
 }
 
@@ -178,6 +182,7 @@ func (r *Receiver) turn(ctx context.Context, tick <-chan time.Time) error {
 		}
 		if r.reportDue() {
 			r.report(r.progress(0))
+			r.bound()
 		}
 		return nil
 	case <-work:
@@ -451,4 +456,5 @@ func (r *Receiver) close() {
 	r.inbox.end()
 	r.asks.close()
 	r.shell.close()
+	r.unbound() // behind the asynchronous parts, which read there
 }
