@@ -46,19 +46,27 @@ type said struct {
 }
 
 func TestMain(m *testing.M) {
-	text := os.Getenv(live)
-	if text == "" {
+	var err error
+	if text := os.Getenv(live); text != "" {
+		err = liveAs[order](text)
+	} else if text := os.Getenv(liveKafka); text != "" {
+		err = liveAs[kafkaOrder](text)
+	} else {
 		os.Exit(m.Run())
-	}
-	var o order
-	err := json.Unmarshal([]byte(text), &o)
-	if err == nil {
-		err = o.live(context.Background())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// liveAs does what an order says.
+func liveAs[O interface{ live(context.Context) error }](text string) error {
+	var o O
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	return o.live(context.Background())
 }
 
 func (o order) output(pool *pgxpool.Pool) participant {

@@ -361,11 +361,8 @@ func (o *kafkaTransactional) commit(ctx context.Context, c ident.CheckpointID) e
 	if err != nil {
 		return o.outcome(err)
 	}
-	if err := failpoint.Hit(failpoint.SinkCommitEnded); err != nil {
-		return err
-	}
 	o.committed(c)
-	return nil
+	return failpoint.Hit(failpoint.SinkCommitEnded)
 }
 
 // send hands the records of a segment to the transaction.
