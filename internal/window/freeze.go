@@ -35,8 +35,24 @@ func (s *State) FreezeTouched() *Frozen {
 func (s *State) GiveBack(f *Frozen) {
 	s.over.dirty = min(s.over.dirty, f.since)
 	s.over.fail(f.cold.close())
-	// A number that another cell has by now is touched as well, or about to be; to write it once more is harmless.
-	s.cells.Touch(slices.DeleteFunc(f.taken, func(cell uint32) bool { return int(cell) >= len(s.heads) || s.cells.Count(cell) == 0 }))
+	// A number may be another cell's by now. That of a pane is touched as well, or about to be; to write it once more is
+	// harmless. That of the slider holds what panes hold already: written, it would count twice after a restore.
+	s.cells.Touch(slices.DeleteFunc(f.taken, func(cell uint32) bool { return int(cell) >= len(s.heads) || !s.ofPane(cell) }))
+}
+
+// ofPane tells whether the number is, at present, that of a cell with rows in a pane.
+func (s *State) ofPane(cell uint32) bool {
+	h := &s.heads[cell]
+	p := s.panes.get(h.pane)
+	if p == nil || s.cells.Count(cell) == 0 {
+		return false
+	}
+	c, found := p.find(s.heads, h.group)
+	for found && c != cell {
+		next := s.heads[c].next
+		c, found = next-1, next != 0
+	}
+	return found
 }
 
 func (s *State) freeze(copies *agg.Cells, cells []uint32) *Frozen {
