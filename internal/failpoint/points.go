@@ -64,6 +64,9 @@ const (
 	CreditBeforeTell       Point = "dispatch/credit:before-tell"
 	CheckpointFrozen       Point = "checkpoint/part:frozen"
 	CheckpointForwarded    Point = "checkpoint/trigger:forwarded"
+	OrderTaken             Point = "orders/stage:taken"
+	RestoreDone            Point = "checkpoint/restore:done"
+	ReportBeforeSend       Point = "checkpoint/report:before-send"
 	CheckpointBeforeCommit Point = "checkpoint/commit:before"
 	CheckpointCommitted    Point = "checkpoint/commit:done"
 )
@@ -122,6 +125,9 @@ var points = []Info{
 	{CreditBeforeTell, KindPlace, "services/worker/internal/exchange", "a node is about to tell another one what is consumed; an error fails the call"},
 	{CheckpointFrozen, KindPlace, "services/worker/internal/task", "a task's state is frozen, its trigger not sent on"},
 	{CheckpointForwarded, KindPlace, "services/worker/internal/task", "a task's trigger is on its way, nothing of its part is written"},
+	{OrderTaken, KindPlace, "services/worker/internal/stage", "a node has an order to begin a stage, nothing of the stage is there; an error fails its tasks"},
+	{RestoreDone, KindPlace, "services/worker/internal/task", "a task has restored its windows, its upstreams do not know it"},
+	{ReportBeforeSend, KindPlace, "services/worker/internal/checkpointing", "parts of checkpoints are durable, the coordinator does not know it; an error loses the reports, which are repeated"},
 	{CheckpointBeforeCommit, KindPlace, "services/worker/internal/task", "a task knows that a checkpoint is complete, none of its sinks has committed it"},
 	{CheckpointCommitted, KindPlace, "services/worker/internal/task", "the sinks of a task have committed a checkpoint, nobody knows it"},
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/align"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/telemetry"
 	"github.com/pondage/pondage/services/worker/internal/task"
@@ -147,7 +148,11 @@ func (n *Node) send(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	if err := n.coordinator.CheckpointReports(ctx, batch); err != nil {
+	err := failpoint.Hit(failpoint.ReportBeforeSend)
+	if err == nil {
+		err = n.coordinator.CheckpointReports(ctx, batch)
+	}
+	if err != nil {
 		n.log.Debug("checkpoint reports were not taken; the tasks repeat them", "reports", len(batch), telemetry.KeyError, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/dispatch"
+	"github.com/pondage/pondage/internal/failpoint"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 	"github.com/pondage/pondage/internal/plan"
@@ -39,6 +40,9 @@ type starting struct {
 
 // start does the steps of doc.go.
 func (r *Run) start(ctx context.Context) error {
+	if err := failpoint.Hit(failpoint.OrderTaken); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	s := &starting{r: r, order: r.order}
 	r.mu.Unlock()

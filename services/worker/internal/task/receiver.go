@@ -118,6 +118,9 @@ func (r *Receiver) run(ctx context.Context) error {
 	if err := r.keyed.restore(ctx, r.cfg.Checkpoints, r.cfg.Self.Stream); err != nil {
 		return err
 	}
+	if err := failpoint.Hit(failpoint.RestoreDone); err != nil {
+		return err
+	}
 	sub, err := r.cfg.Reader.Subscribe(kafka.SubscribeSpec{
 		Topic: r.cfg.Topic, Partition: ident.Partition(r.cfg.Self.Task.VGroup), TopicID: r.cfg.TopicID, From: r.cfg.From,
 		Isolation: kafka.ReadUncommitted, Inbox: r.port,
