@@ -152,6 +152,17 @@ func (g *GroupOffsets) write(ctx context.Context, to Offsets) error {
 	return nil
 }
 
+// DeleteGroup deletes a consumer group without members, and its offsets. One that is not there is no error.
+func (c *Client) DeleteGroup(ctx context.Context, group string) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	_, err := c.admin.DeleteGroup(ctx, group)
+	if errors.Is(err, kerr.GroupIDNotFound) {
+		return nil
+	}
+	return classify("delete group "+group, "", NoPartition, err)
+}
+
 // Close ends the connections. An open transaction stays the broker's, or the next holder's, to end.
 func (g *GroupOffsets) Close() { g.client.Close() }
 

@@ -61,6 +61,27 @@ func TestPublishedOffsetsOnlyRise(t *testing.T) {
 	}
 }
 
+// TestAGroupThatIsDeletedBeginsAnew: a stream that is made again under its name publishes lower positions.
+func TestAGroupThatIsDeletedBeginsAnew(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("in", 3)
+	if err := b.holder("c.s.offsets.0").Raise(b.ctx, kafka.Offsets{0: 10}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it may be repeated
+		if err := b.client.DeleteGroup(b.ctx, "c.s.offsets"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.holder("c.s.offsets.0").Raise(b.ctx, kafka.Offsets{0: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.groupOffsets("c.s.offsets", "in"); !maps.Equal(got, kafka.Offsets{0: 4}) {
+		t.Errorf("published: %v", got)
+	}
+}
+
 // TestT29_AZombiePublishesNoOffsets: what it would publish is above what it has read, and below what its heir has published.
 func TestT29_AZombiePublishesNoOffsets(t *testing.T) {
 	t.Parallel()

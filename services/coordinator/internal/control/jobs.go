@@ -159,7 +159,7 @@ func (s *Service) topicSet(cluster ident.Cluster, r row) (TopicSet, error) {
 // droppedTopics names what goes with a stream: every edge that it could have had, so that a specification which this
 // binary no longer plans can be dropped, too.
 func droppedTopics(cluster ident.Cluster, r row) TopicSet {
-	set := TopicSet{Late: cluster.LateTopic(r.Name)}
+	set := TopicSet{Late: cluster.LateTopic(r.Name), Group: cluster.OffsetsGroup(r.Name), Source: r.SourceSpec}
 	for _, level := range []ident.Level{ident.LevelAgg, ident.LevelSink, ident.LevelMerge, ident.LevelJoin} {
 		set.Edges = append(set.Edges, cluster.EdgeTopic(r.Name, r.ID, level))
 	}

@@ -107,8 +107,11 @@ type TopicSet struct {
 	// which the tasks of the stream write there.
 	Commits      string
 	Transactions []string
-	// Stream is the canonical stream document, for who needs the connection of Output.
-	Stream json.RawMessage
+	// Group is the consumer group of the stream's source positions; deleted with the stream.
+	Group string
+	// Stream is the canonical stream document, for who needs the connection of Output; Source that of its source, for who
+	// needs the one of Group.
+	Stream, Source json.RawMessage
 }
 
 // Edges makes, checks and deletes topics. All calls may be repeated.
@@ -116,7 +119,7 @@ type Edges interface {
 	// Ensure makes what is missing and checks the settings of what is there. Errors: *Error with CodeTopicMismatch (the
 	// difference in the message) or CodeKafkaUnreachable.
 	Ensure(ctx context.Context, t TopicSet) error
-	// Delete deletes the edges and the late topic; one that is not there is fine. Of a transactional target it ends what tasks
+	// Delete deletes the edges, the late topic and, where its brokers answer, the group; one that is not there is fine. Of a transactional target it ends what tasks
 	// that died have left open, and takes back the markers.
 	Delete(ctx context.Context, t TopicSet) error
 }

@@ -146,10 +146,23 @@ func (t Topics) Delete(ctx context.Context, set control.TopicSet) error {
 			return topicError(err)
 		}
 	}
+	t.forgetPositions(ctx, set)
 	if set.Output == "" {
 		return nil
 	}
 	return topicError(t.forget(ctx, set))
+}
+
+// forgetPositions deletes the group of a dropped stream's source positions, so that a stream which is made again under the name
+// publishes its own: they only rise. Nothing else stands on it, and brokers forget it by time: what fails keeps no stream.
+func (t Topics) forgetPositions(ctx context.Context, set control.TopicSet) {
+	src, err := spec.ParseSource(set.Source)
+	if err != nil || src.Kafka == nil {
+		return
+	}
+	if k, err := t.Hub.Kafka(src.Kafka.Connection); err == nil {
+		_ = k.Client.DeleteGroup(ctx, set.Group)
+	}
 }
 
 // Offsets resolves positions. It implements control.Kafka.
