@@ -181,8 +181,9 @@ func (s Scene) place(r *rand.Rand, f *Fault, seed uint64, nth int) {
 		}
 		n := uint64(len(places))
 		action := one(r, "die", "die", "die", "error(EIO)", "error(ENOSPC)", "sleep(2s)")
-		const latest = 12
-		f.Switch = fmt.Sprintf("%s=%s@%d", places[(seed+uint64(nth)*(n/2))%n].Point, action, 1+r.IntN(latest))
+		// Some places are met once a stage, others all the time.
+		hit := one(r, 1, 1, 1, 2, 3, 12)
+		f.Switch = fmt.Sprintf("%s=%s@%d", places[(seed+uint64(nth)*(n/2))%n].Point, action, hit)
 	}
 	f.Target = one(r, s.Workers...)
 	if Coordinators(pointOf(f.Switch)) {
