@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/ident"
@@ -45,7 +46,7 @@ func (t Topics) Ensure(ctx context.Context, set control.TopicSet) error {
 		if name == "" {
 			continue
 		}
-		err := makeMissing(ctx, k.Client, kafka.TopicSpec{
+		err := k.Client.MakeMissing(ctx, kafka.TopicSpec{
 			Name: name, Partitions: asidePartitions, ReplicationFactor: kafka.EdgeReplicationFactor,
 			Settings: map[string]string{
 				kafka.SettingRetentionMs: asideRetentionMs, kafka.SettingMaxMessageBytes: fmt.Sprint(kafka.EdgeMaxMessageBytes),
@@ -61,8 +62,12 @@ func (t Topics) Ensure(ctx context.Context, set control.TopicSet) error {
 	return topicError(t.ensureOutput(ctx, set))
 }
 
+// outputWithin bounds looking after an output's topics: brokers that do not answer hold up no stage.
+const outputWithin = 5 * time.Second
+
 // ensureOutput makes the output topic on the brokers that the output names, the cluster's unless it names others. It is
-// the user's: made where missing, and taken as it is where not.
+// the user's: made where missing, and taken as it is where not. Brokers that are away keep no stream from starting (DESIGN §9):
+// the sink makes what is missing when it reaches them.
 func (t Topics) ensureOutput(ctx context.Context, set control.TopicSet) error {
 	stream, err := spec.ParseStream(set.Stream)
 	if err != nil {
@@ -72,14 +77,16 @@ func (t Topics) ensureOutput(ctx context.Context, set control.TopicSet) error {
 	if err != nil {
 		return fmt.Errorf("the output topic %s: %w", set.Output, err)
 	}
-	err = makeMissing(ctx, k.Client, kafka.TopicSpec{Name: set.Output, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor})
-	if err != nil || stream.Outputs.Kafka.Delivery != spec.DeliveryTransactional {
-		return err
+	within, cancel := context.WithTimeout(ctx, outputWithin)
+	defer cancel()
+	err = k.Client.MakeMissing(within, kafka.OutputSpec(set.Output, t.VGroups))
+	if err == nil && stream.Outputs.Kafka.Delivery == spec.DeliveryTransactional {
+		err = k.Client.MakeMissing(within, kafka.MarkersSpec(set.Commits, t.VGroups))
 	}
-	return makeMissing(ctx, k.Client, kafka.TopicSpec{
-		Name: set.Commits, Partitions: t.VGroups, ReplicationFactor: kafka.EdgeReplicationFactor,
-		Settings: map[string]string{kafka.SettingCleanupPolicy: kafka.CleanupCompact},
-	})
+	if kafka.Transient(err) || within.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // forget ends the transactions that tasks of a dropped stream have left open, and takes their markers back: a stream that is
@@ -123,16 +130,6 @@ func forgetTransactions(ctx context.Context, c *kafka.Client, topic string, part
 		}
 		return nil
 	})
-}
-
-func makeMissing(ctx context.Context, c *kafka.Client, s kafka.TopicSpec) error {
-	if _, err := c.Topic(ctx, s.Name); kafka.CodeOf(err) != kafka.CodeTopicUnknown {
-		return err
-	}
-	if _, err := c.CreateTopic(ctx, s); err != nil && kafka.CodeOf(err) != kafka.CodeTopicExists {
-		return err
-	}
-	return nil
 }
 
 // Delete implements control.Edges.

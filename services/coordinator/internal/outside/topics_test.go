@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pondage/pondage/internal/connect"
 	"github.com/pondage/pondage/internal/devstack"
@@ -35,6 +36,22 @@ func TestAMissingTopicIsSaidWithWaysToMakeIt(t *testing.T) {
 	if !errors.As(err, &named) || named.Code != control.CodeTopicUnknown || !strings.Contains(named.Message, "gone") ||
 		!strings.Contains(named.Hint, "pondage topic create gone") || !strings.Contains(named.Hint, "pondage ingest src ") {
 		t.Errorf("%+v", named)
+	}
+}
+
+// TestAnOutputThatIsAwayHoldsUpNoStage: its sink makes the topic when it reaches the brokers.
+func TestAnOutputThatIsAwayHoldsUpNoStage(t *testing.T) {
+	t.Parallel()
+	hub := connect.New(connect.Config{Kafka: kafka.Config{Brokers: broker(t), DialTimeout: time.Second, RequestTimeout: time.Second}})
+	t.Cleanup(hub.Close)
+	for _, delivery := range []string{"at_least_once", "transactional"} {
+		set := control.TopicSet{
+			Edges: []string{"c.s.agg"}, Output: "out", Commits: "c.commits",
+			Stream: json.RawMessage(fmt.Sprintf(`{"name":"s","source":"src","select":[{"expr":"v"}],"outputs":{"kafka":{"topic":"out","delivery":%q,"brokers":["127.0.0.1:1"]}}}`, delivery)),
+		}
+		if err := (outside.Topics{Hub: hub, VGroups: 1}).Ensure(t.Context(), set); err != nil {
+			t.Errorf("%s: %v", delivery, err)
+		}
 	}
 }
 

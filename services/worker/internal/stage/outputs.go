@@ -87,7 +87,7 @@ func (s *starting) kafka(c *task.Common, out *spec.KafkaOut, env sink.Env) (sink
 		return s.kafkaTransactional(c, k.Client, out.Topic, env)
 	}
 	open := func(ctx context.Context) (*kafka.Queue, error) {
-		topic, err := k.Client.Topic(ctx, out.Topic)
+		topic, err := s.outputTopics(k.Client, out.Topic).Topic(ctx, out.Topic)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +106,33 @@ func (s *starting) kafkaTransactional(c *task.Common, k *kafka.Client, topic str
 	}
 	r, cluster := s.r, s.r.engine.Cluster.Name
 	return sink.NewKafkaTransactional(sink.KafkaTransactional{
-		Brokers: k, Topic: topic, Commits: cluster.CommitsTopic(), ID: cluster.TransactionalID(r.name, c.Self.Task), Stream: r.id, Task: c.Self.Task,
+		Brokers: s.outputTopics(k, topic), Topic: topic, Commits: cluster.CommitsTopic(), ID: cluster.TransactionalID(r.name, c.Self.Task), Stream: r.id, Task: c.Self.Task,
 		Columns: s.plan.Result.Fields(), Keys: s.plan.Result.Key, Store: c.Checkpoints.Store, Start: *start,
 		Current: func(ctx context.Context) error { return r.engine.Current(ctx, r.name, r.id, r.stage) },
 	}, env), nil
+}
+
+// outputTopics makes the topics of an output where they are missing: the coordinator has, unless the output's brokers were away
+// when the stage began.
+type outputTopics struct {
+	*kafka.Client
+	made map[string]kafka.TopicSpec
+}
+
+func (s *starting) outputTopics(k *kafka.Client, topic string) outputTopics {
+	e := s.r.engine
+	markers := e.Cluster.Name.CommitsTopic()
+	return outputTopics{k, map[string]kafka.TopicSpec{
+		topic: kafka.OutputSpec(topic, e.Cluster.VGroups), markers: kafka.MarkersSpec(markers, e.Cluster.VGroups),
+	}}
+}
+
+// Topic implements sink.Brokers.
+func (o outputTopics) Topic(ctx context.Context, name string) (kafka.Topic, error) {
+	if err := o.MakeMissing(ctx, o.made[name]); err != nil {
+		return kafka.Topic{}, err
+	}
+	return o.Client.Topic(ctx, name)
 }
 
 // startOf is what an output of a kind goes on from; nil: the stream takes no checkpoints.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pondage/pondage/internal/api/common"
+	"github.com/pondage/pondage/internal/devstack/testkafka"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/task"
 )
@@ -257,4 +258,28 @@ func goroutines(words ...string) string {
 		}
 	}
 	return strings.Join(out, "\n\n")
+}
+
+// TestAnOutputTopicThatIsMissingIsMade: the output's brokers were away when the coordinator made the stage's topics.
+func TestAnOutputTopicThatIsMissingIsMade(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	out := testkafka.Topic(t)
+	o := c.order(fmt.Sprintf(`%s,"outputs":{"kafka":{"topic":%q}}`, counts, out), 1, together)
+	a := c.join("a", c.hub)
+	r := a.begin(o)
+	a.await("all are ready", func() bool { return all(r, task.Ready) })
+	c.record(o, 0, 1, 11)
+	k, err := c.hub.Cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.await("the result is written", func() bool {
+		ends, err := k.Client.Ends(t.Context(), out)
+		written := ident.NextOffset(0)
+		for _, end := range ends {
+			written += end
+		}
+		return err == nil && len(ends) == vgroups && written == 1
+	})
 }

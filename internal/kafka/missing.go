@@ -1,0 +1,26 @@
+package kafka
+
+import "context"
+
+// OutputSpec is the topic of a stream's Kafka output, where Pondage makes it; one that is there is the user's, as it is.
+func OutputSpec(name string, vgroups int) TopicSpec {
+	return TopicSpec{Name: name, Partitions: vgroups, ReplicationFactor: EdgeReplicationFactor}
+}
+
+// MarkersSpec is the topic of the markers of transactional Kafka outputs, beside their topics.
+func MarkersSpec(name string, vgroups int) TopicSpec {
+	s := OutputSpec(name, vgroups)
+	s.Settings = map[string]string{SettingCleanupPolicy: CleanupCompact}
+	return s
+}
+
+// MakeMissing makes a topic where there is none. It may be repeated, and called by several at once.
+func (c *Client) MakeMissing(ctx context.Context, s TopicSpec) error {
+	if _, err := c.Topic(ctx, s.Name); CodeOf(err) != CodeTopicUnknown {
+		return err
+	}
+	if _, err := c.CreateTopic(ctx, s); err != nil && CodeOf(err) != CodeTopicExists {
+		return err
+	}
+	return nil
+}
