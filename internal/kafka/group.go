@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -54,10 +55,13 @@ func (c *Client) NewGroupOffsets(ctx context.Context, id, group, topic string) (
 func (g *GroupOffsets) takeOver(ctx context.Context) error {
 	init := kmsg.NewPtrInitProducerIDRequest()
 	init.TransactionalID, init.TransactionTimeoutMillis = &g.id, int32(TransactionTimeout.Milliseconds())
-	mine, err := init.RequestWith(ctx, g.client)
-	if err == nil {
-		err = kerr.ErrorForCode(mine.ErrorCode)
-	}
+	var mine *kmsg.InitProducerIDResponse
+	err := whileEnding(ctx, func() (err error) {
+		if mine, err = init.RequestWith(ctx, g.client); err == nil {
+			err = kerr.ErrorForCode(mine.ErrorCode)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -107,10 +111,13 @@ func (g *GroupOffsets) Raise(ctx context.Context, to Offsets) error {
 func (g *GroupOffsets) commit(ctx context.Context, to Offsets) error {
 	add := kmsg.NewPtrAddOffsetsToTxnRequest()
 	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = g.id, g.producer, g.epoch, g.group
-	added, err := add.RequestWith(ctx, g.client)
-	if err == nil {
-		err = kerr.ErrorForCode(added.ErrorCode)
-	}
+	err := whileEnding(ctx, func() error {
+		added, err := add.RequestWith(ctx, g.client)
+		if err == nil {
+			err = kerr.ErrorForCode(added.ErrorCode)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -124,6 +131,24 @@ func (g *GroupOffsets) commit(ctx context.Context, to Offsets) error {
 		err = kerr.ErrorForCode(ended.ErrorCode)
 	}
 	return err
+}
+
+// endingPause is how long a transaction's end may take a broker beyond its answer: a write to its log.
+const endingPause = 50 * time.Millisecond
+
+// whileEnding repeats what a broker refuses for as long as it ends the transaction before.
+func whileEnding(ctx context.Context, ask func() error) error {
+	for {
+		err := ask()
+		if !errors.Is(err, kerr.ConcurrentTransactions) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(endingPause):
+		}
+	}
 }
 
 // write adds the offsets to the transaction.

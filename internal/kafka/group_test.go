@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
@@ -101,5 +103,21 @@ func TestT29_AZombiePublishesNoOffsets(t *testing.T) {
 	}
 	if got := b.groupOffsets("c.s.offsets", "in"); !maps.Equal(got, kafka.Offsets{0: 50}) {
 		t.Errorf("published: %v", got)
+	}
+}
+
+// TestATransactionThatIsStillEndingIsWaitedFor: a broker answers an end before it has written it everywhere.
+func TestATransactionThatIsStillEndingIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.topic("in", 3)
+	g := b.holder("c.s.offsets.0")
+	b.cluster.ControlKey(int16(kmsg.AddOffsetsToTxn), func(r kmsg.Request) (kmsg.Response, error, bool) { // once
+		answer := r.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+		answer.ErrorCode = kerr.ConcurrentTransactions.Code
+		return answer, nil, true
+	})
+	if err := g.Raise(b.ctx, kafka.Offsets{0: 10}); err != nil {
+		t.Fatal(err)
 	}
 }
