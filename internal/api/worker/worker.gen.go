@@ -108,9 +108,12 @@ type ExplainedPartition struct {
 
 // ExplainedWindow defines model for ExplainedWindow.
 type ExplainedWindow struct {
-	End    time.Time `json:"end"`
-	Reason string    `json:"reason"`
-	Start  time.Time `json:"start"`
+	End time.Time `json:"end"`
+
+	// PartialSince An aggregate came into the query while this window was open, at this watermark: it has no value for it. Absent: none did.
+	PartialSince *time.Time `json:"partial_since,omitempty"`
+	Reason       string     `json:"reason"`
+	Start        time.Time  `json:"start"`
 
 	// State open, emitted (and open still), closed or empty.
 	State string `json:"state"`

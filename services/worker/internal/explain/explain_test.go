@@ -187,6 +187,23 @@ func TestWindowsThatHoldATime(t *testing.T) {
 	}
 }
 
+func TestAWindowThatAnAggregateHasNoValueForIsMarked(t *testing.T) {
+	t.Parallel()
+	s := newStream(t, windowed)
+	s.Tasks = []catalog.Placed{{Node: "me", Address: "me"}, {Node: "b", Address: "b"}}
+	theirs := api.WindowExplanation{Windows: []api.ExplainedWindow{{Start: *at(5), End: *at(15), State: "empty", PartialSince: at(9)}}}
+	partial := []window.Open{{Start: 5000, End: 15000, Rows: 3, Groups: 2, Partial: true, PartialSince: 8000}}
+	whole := []window.Open{{Start: 0, End: 10000, Rows: 1, Groups: 1}}
+	e := ask(t, s, api.ExplainWindowParams{Time: at(7)}, others{"b": theirs},
+		receiver(0, 4000, watermark.RuleMinimum, partial), receiver(1, 4000, watermark.RuleMinimum, whole))
+	if len(e.Windows) != 2 || e.Windows[0].PartialSince != nil || e.Windows[1].PartialSince == nil || !e.Windows[1].PartialSince.Equal(*at(9)) {
+		t.Errorf("%+v", e.Windows)
+	}
+	if !strings.HasSuffix(e.Windows[1].Reason, "came into the query at 1970-01-01T00:00:08.000Z has no value for it") {
+		t.Errorf("%q", e.Windows[1].Reason)
+	}
+}
+
 func TestATablesOwnTasksAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStream(t, windowed)

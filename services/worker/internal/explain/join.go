@@ -42,7 +42,10 @@ func joinWindows(all, more []api.ExplainedWindow) []api.ExplainedWindow {
 		case i < 0:
 			all = append(all, w)
 		case weight[w.State] > weight[all[i].State]:
+			w.PartialSince = later(w.PartialSince, all[i].PartialSince)
 			all[i] = w
+		default:
+			all[i].PartialSince = later(all[i].PartialSince, w.PartialSince)
 		}
 	}
 	return all

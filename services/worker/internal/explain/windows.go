@@ -45,11 +45,15 @@ func (q *question) windows(ts, lowest ident.EventMs, receivers []task.Report) []
 
 func (q *question) window(start, end, lowest ident.EventMs, receivers []task.Report) api.ExplainedWindow {
 	rows, groups, listed := int64(0), 0, true
+	var partial *time.Time
 	for _, r := range receivers {
 		found := false
 		for _, o := range r.Progress.Windows {
 			if o.Start == start {
 				rows, groups, found = rows+o.Rows, groups+o.Groups, true
+				if o.Partial {
+					partial = later(partial, eventTime(o.PartialSince))
+				}
 			}
 		}
 		// A report lists the windows that close first, so one that closes later than all of a full list may be there.
@@ -61,11 +65,27 @@ func (q *question) window(start, end, lowest ident.EventMs, receivers []task.Rep
 	case lowest >= end:
 		return api.ExplainedWindow{State: stateClosed, Reason: "the watermark has passed its end"}
 	case rows > 0 && q.stream.Plan.Trigger == spec.TriggerAtOnce:
-		return api.ExplainedWindow{State: stateEmitted, Reason: fmt.Sprintf("%d rows of %d groups, told at once; rows may still come until the watermark passes its end", rows, groups)}
+		return api.ExplainedWindow{State: stateEmitted, PartialSince: partial, Reason: fmt.Sprintf("%d rows of %d groups, told at once; rows may still come until the watermark passes its end", rows, groups) + whyPartial(partial)}
 	case rows > 0:
-		return api.ExplainedWindow{State: stateOpen, Reason: fmt.Sprintf("%d rows of %d groups; it closes when the watermark, now %s, reaches its end", rows, groups, textOf(lowest))}
+		return api.ExplainedWindow{State: stateOpen, PartialSince: partial, Reason: fmt.Sprintf("%d rows of %d groups; it closes when the watermark, now %s, reaches its end", rows, groups, textOf(lowest)) + whyPartial(partial)}
 	case !listed:
 		return api.ExplainedWindow{State: stateOpen, Reason: "others close before it; rows of it may be there"}
 	}
 	return api.ExplainedWindow{State: stateEmpty, Reason: "no row of it is there"}
+}
+
+// whyPartial says what a window lacks.
+func whyPartial(since *time.Time) string {
+	if since == nil {
+		return ""
+	}
+	return "; an aggregate that came into the query at " + since.Format("2006-01-02T15:04:05.000Z") + " has no value for it"
+}
+
+// later is the later one of two times, either of which may be missing.
+func later(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.After(*a) {
+		return b
+	}
+	return a
 }
