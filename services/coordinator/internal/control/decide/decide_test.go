@@ -95,7 +95,7 @@ func set(t *testing.T, f *Facts, key, v string) {
 	}
 }
 
-// setTask reads "task agg-1 node=a report=ready life=gone cause=x acked=yes"; what is not named stays.
+// setTask reads "task agg-1 node=a report=ready life=gone cause=x acked=yes sink=away"; what is not named stays.
 func setTask(t *testing.T, f *Facts, d *datadriven.TestData) {
 	id, err := ident.ParseTask(d.CmdArgs[0].Key)
 	if err != nil {
@@ -123,6 +123,8 @@ func setTask(t *testing.T, f *Facts, d *datadriven.TestData) {
 			k.Life = map[string]Life{"alive": Alive, "silent": Silent, "gone": Gone}[v]
 		case "cause":
 			k.Cause = &Cause{v, "because"}
+		case "sink":
+			k.SinkAway = v == "away"
 		case "acked":
 			k.Acked = v == "yes"
 		default:

@@ -64,6 +64,8 @@ type TaskFact struct {
 	// Report is the task's state as last reported in this stage; "" when not reported.
 	Report task.State
 	Cause  *Cause // of a failed task
+	// SinkAway: the task says that it cannot reach the target of an output.
+	SinkAway bool
 	// Acked: the node has obeyed the stream's generation and stage.
 	Acked bool
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -191,9 +192,13 @@ func ended(f Facts, l Limits) (Decision, bool) {
 	return restage(f, l, failed), true
 }
 
-// restage is a counted reset, or the failure of the stream when there were too many.
+// restage is a counted reset, or the failure of the stream when there were too many. While the target of an output is away no
+// checkpoint gets complete, so that restarts add up which nobody is to blame for: then there are never too many (DESIGN §4).
 func restage(f Facts, l Limits, c *Cause) Decision {
 	if f.Restarts >= l.MaxRestarts {
+		if slices.ContainsFunc(f.Tasks, func(t TaskFact) bool { return t.SinkAway }) {
+			return Decision{Do: Restage, Cause: c}
+		}
 		return Decision{Do: Fail, Cause: &Cause{CodeTooManyRestarts,
 			fmt.Sprintf("%d restarts did not help; the last cause was %s: %s", f.Restarts, c.Code, c.Message)}}
 	}
