@@ -76,6 +76,9 @@ type committing struct {
 	again   ident.MonoMs // not before this time
 }
 
+// Underway tells whether a checkpoint is being taken, or is done here and has no verdict yet.
+func (c *Core) Underway() bool { return c.part != nil || len(c.kept) > 0 }
+
 // Committed is the newest complete checkpoint whose consequences are done: the acknowledgement in the heartbeat.
 func (c *Core) Committed() ident.CheckpointID { return c.commit.done }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -161,7 +162,7 @@ func (w *Worker) run(ctx context.Context) error {
 	loops.Go(func() { w.exchange.Run(background) })
 	loops.Go(func() { w.engine.janitor.Run(background) })
 	loops.Go(func() { w.parts.Run(background) })
-	err = w.agent.Run(ctx)
+	err = w.beat(ctx)
 	end()
 	loops.Wait()
 	w.parts.Close()
@@ -170,6 +171,24 @@ func (w *Worker) run(ctx context.Context) error {
 		return fmt.Errorf("%w: this process exits", err)
 	}
 	return err
+}
+
+// closeWithin is how long checkpoints under way may take to get through when the node closes (DESIGN §11).
+const closeWithin = 10 * time.Second
+
+// beat lets heartbeats go on until the context ends, and then until no checkpoint is under way here any more: a node that says
+// that it leaves makes them fail.
+func (w *Worker) beat(ctx context.Context) error {
+	beating, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	stop := context.AfterFunc(ctx, func() {
+		defer end()
+		within, cancel := context.WithTimeout(beating, closeWithin)
+		defer cancel()
+		w.engine.engine.Load().Settle(within)
+	})
+	defer stop()
+	return w.agent.Run(beating)
 }
 
 // stages is what the runs of streams are made with, but for the cluster, which the node learns when it registers.

@@ -29,8 +29,10 @@ func TestStagesBeginAndEndWhileAPostgresOutputIsAway(t *testing.T) {
 				t.Parallel()
 				c := newCluster(t)
 				c.hub = connect.New(connect.Config{
-					Kafka:  kafka.Config{Brokers: testkafka.Shared(t), DialTimeout: time.Second, RequestTimeout: time.Second},
-					Secret: func(spec.SecretRef) (string, error) { return "postgres://u@" + address + "/d?sslmode=disable&connect_timeout=1", nil },
+					Kafka: kafka.Config{Brokers: testkafka.Shared(t), DialTimeout: time.Second, RequestTimeout: time.Second},
+					Secret: func(spec.SecretRef) (string, error) {
+						return "postgres://u@" + address + "/d?sslmode=disable&connect_timeout=1", nil
+					},
 				})
 				t.Cleanup(c.hub.Close)
 				o := c.order(fmt.Sprintf(`%s,"outputs":{"postgres":{"dsn":{"from":"env","name":"DSN"},"table":"t","delivery":%q}}`, strings.Replace(counts, `,"results":{"retain":"0s"}`, "", 1), delivery), 1, together)

@@ -145,6 +145,23 @@ func triggerDoc(a align.Answer) common.TriggerAnswer {
 	return out
 }
 
+// closingLook is how often a node that closes looks whether its checkpoints are through.
+const closingLook = 50 * time.Millisecond
+
+// Settle returns when no checkpoint of the node's tasks is under way, or when the context ends.
+func (e *Engine) Settle(ctx context.Context) {
+	for slices.ContainsFunc(e.live(), (*Run).underway) && pause(ctx, closingLook) {
+	}
+}
+
+// underway tells whether a task of the run has a part of a checkpoint without a verdict.
+func (r *Run) underway() bool {
+	return slices.ContainsFunc(r.running(), func(t running) bool {
+		m, ok := t.(participating)
+		return ok && m.Participant().Underway()
+	})
+}
+
 // Upstream returns where a task of a stage runs, and the address of its node; false: it is not known here.
 func (e *Engine) Upstream(id ident.StreamID, stage ident.Stage, t ident.Task) (place ident.Place, address string, ok bool) {
 	r, _ := e.run(id, stage)

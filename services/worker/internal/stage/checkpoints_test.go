@@ -521,3 +521,31 @@ func TestWhatIsNotRetainedGoes(t *testing.T) {
 		t.Errorf("told %v", got)
 	}
 }
+
+func TestANodeThatClosesWaitsForItsCheckpoints(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.order(counts, 1, together)
+	a := c.joinCheckpointed("a", newStore(t))
+	r := a.begin(o)
+	a.await("all are ready", func() bool { return all(r, task.Ready) })
+	a.Settle(t.Context()) // there is none
+	a.take(o, 1)
+	const short = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), short)
+	defer cancel()
+	if a.Settle(ctx); ctx.Err() == nil {
+		t.Error("a checkpoint without a verdict is not waited for")
+	}
+	r.Update(verdict(o, 1, 1, 1))
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if a.Settle(ctx); ctx.Err() != nil {
+		t.Error("a checkpoint that is complete is still waited for")
+	}
+	a.take(o, 2)
+	r.Update(verdict(verdict(o, 1, 1, 1), 1, 2, 1))
+	if a.Settle(ctx); ctx.Err() != nil {
+		t.Error("a checkpoint that has failed is still waited for")
+	}
+}

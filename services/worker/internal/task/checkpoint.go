@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pondage/pondage/internal/align"
@@ -103,6 +104,7 @@ type Participant struct {
 	lifetime context.Context
 	end      context.CancelFunc
 	running  sync.WaitGroup
+	underway atomic.Bool // a checkpoint
 }
 
 // word is what reaches a Participant from other goroutines.
@@ -233,6 +235,7 @@ func (p *Participant) drain(ctx context.Context) error {
 			}
 		}
 	}
+	p.underway.Store(p.core.Underway())
 	p.shell.committed(p.core.Committed())
 	return nil
 }

@@ -56,6 +56,11 @@ func (p *Participant) Settled(stage ident.Stage, complete, settled ident.Checkpo
 	}
 }
 
+// Underway tells whether a checkpoint is being taken, or waits for its verdict. From any goroutine.
+func (p *Participant) Underway() bool {
+	return p != nil && p.underway.Load() && p.lifetime.Err() == nil
+}
+
 // ReportAgain makes the task repeat the report that has no verdict yet: another coordinator leads. From any goroutine.
 func (p *Participant) ReportAgain() {
 	if p != nil {
