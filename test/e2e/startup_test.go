@@ -118,15 +118,16 @@ func TestASourceThatCannotBeReachedIsRefusedByName(t *testing.T) {
 	}
 }
 
-// TestAnOutputThatCannotBeReachedIsWaitedFor: the stream is taken, says what it waits for, and can be dropped.
+// TestAnOutputThatCannotBeReachedIsWaitedFor: the stream is taken and runs, says what it waits for, and can be dropped.
 func TestAnOutputThatCannotBeReachedIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := shared(t)
 	const away = "127.0.0.1:1"
 	src, name := c.source(t, 1, nil), c.name("st")
 	c.create(t, count(name, src, object{"outputs": object{"kafka": object{"topic": name, "brokers": []string{away}}}}))
+	c.put(t, src, 0, record("a", 1000, 1), record("a", 11000, 1))
 	c.until(t, name, "waits for its output", func(s coordinator.Stream) string {
-		if s.State != "creating" || s.Waiting == nil || !strings.Contains(*s.Waiting, away) {
+		if s.State != "running" || s.Waiting == nil || !strings.Contains(*s.Waiting, away) {
 			return describe(s)
 		}
 		return ""
