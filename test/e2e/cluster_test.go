@@ -170,7 +170,7 @@ func (c *cluster) must(t testing.TB, method, path string, body any) answer {
 func (c *cluster) checkpoint(t testing.TB, name string) {
 	t.Helper()
 	eventually(t, patience, "running stream", func() string {
-		if state := string(c.stream(t, name).State); state != "running" {
+		if state := c.stream(t, name).State; state != "running" {
 			return state
 		}
 		return ""

@@ -209,7 +209,7 @@ func TestAHookThatCannotBeStopsItsTask(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		var stop *Stop
-		if err := o.Flush(t.Context()); !errors.As(err, &stop) || stop.Code != "webhook_not_allowed" || o.Stopped() != err {
+		if err := o.Flush(t.Context()); !errors.As(err, &stop) || stop.Code != "webhook_not_allowed" || !errors.Is(o.Stopped(), err) {
 			t.Errorf("flush: %v", err)
 		}
 		if err := o.Write(t.Context(), batch(1)); err == nil {
