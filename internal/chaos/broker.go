@@ -20,7 +20,8 @@ import (
 type brokers interface {
 	addresses() []string
 	names() []string
-	kill(ctx context.Context, name string) error
+	// end ends a broker by a signal, until it is raised.
+	end(ctx context.Context, name string, sig syscall.Signal) error
 	signal(ctx context.Context, name string, sig syscall.Signal) error
 	raise(ctx context.Context, name string) error
 	close() error
@@ -36,8 +37,8 @@ func (e *embedded) addresses() []string { return []string{e.address} }
 func (e *embedded) names() []string     { return []string{e.name} }
 func (e *embedded) close() error        { return nil } // the supervisor kills it
 
-func (e *embedded) kill(context.Context, string) error {
-	e.process.kill()
+func (e *embedded) end(_ context.Context, _ string, sig syscall.Signal) error {
+	e.process.down(sig)
 	return nil
 }
 
@@ -119,12 +120,12 @@ func (k *real) names() []string {
 
 const brokerName = "broker-"
 
-func (k *real) kill(ctx context.Context, name string) error {
-	return k.signal(ctx, name, syscall.SIGKILL)
+func (k *real) end(ctx context.Context, name string, sig syscall.Signal) error {
+	return k.signal(ctx, name, sig)
 }
 
 func (k *real) signal(ctx context.Context, name string, sig syscall.Signal) error {
-	names := map[syscall.Signal]string{syscall.SIGKILL: "KILL", syscall.SIGSTOP: "STOP", syscall.SIGCONT: "CONT"}
+	names := map[syscall.Signal]string{syscall.SIGKILL: "KILL", syscall.SIGTERM: "TERM", syscall.SIGSTOP: "STOP", syscall.SIGCONT: "CONT"}
 	_, err := k.run(ctx, "kill", "--dir", k.dir, "--broker", strings.TrimPrefix(name, brokerName), "--signal", names[sig])
 	return err
 }

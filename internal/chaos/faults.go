@@ -108,7 +108,11 @@ func (c *cluster) inflictBroker(ctx context.Context, f Fault, adm *kadm.Client) 
 	case HowMoveLeaders:
 		return nil, moveLeaders(ctx, adm)
 	}
-	return func(ctx context.Context) error { return c.kafka.raise(ctx, f.Target) }, c.kafka.kill(ctx, f.Target)
+	sig := syscall.SIGKILL
+	if f.How == HowTerminate {
+		sig = syscall.SIGTERM
+	}
+	return func(ctx context.Context) error { return c.kafka.raise(ctx, f.Target) }, c.kafka.end(ctx, f.Target, sig)
 }
 
 func (c *cluster) inflictNet(f Fault) (healing, error) {

@@ -139,7 +139,10 @@ func (p *process) raise() {
 }
 
 // kill ends the process without a word and keeps it down.
-func (p *process) kill() {
+func (p *process) kill() { p.down(syscall.SIGKILL) }
+
+// down ends the process by a signal and keeps it down.
+func (p *process) down(sig syscall.Signal) {
 	p.mu.Lock()
 	select {
 	case <-p.wanted:
@@ -147,7 +150,7 @@ func (p *process) kill() {
 	default: // it is down already, and its supervisor waits for this channel
 	}
 	p.mu.Unlock()
-	p.end(syscall.SIGKILL)
+	p.end(sig)
 }
 
 // end sends a signal that ends the process, and waits for that; where it is still wanted, it is started again.

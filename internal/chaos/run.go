@@ -438,7 +438,12 @@ func (c Config) scene(queries []Query) Scene {
 	for i := range workers {
 		s.Workers = append(s.Workers, fmt.Sprintf("worker-%d", i+1))
 	}
-	s.Brokers = []string{brokerName + "1"}
+	s.Brokers, s.BrokerEnd = []string{brokerName + "1"}, HowKill
+	if c.Kafka == "" && slices.Contains(c.Sinks, SinkTransactionalKafka) {
+		// A kill -9 of the embedded broker may leave a part of a transaction's end (docs/exactly-once.md): that it cannot keep the
+		// promise is known, so it is only asked to end in order.
+		s.BrokerEnd = HowTerminate
+	}
 	if c.Kafka != "" {
 		s.Brokers = (&real{count: c.Brokers}).names()
 	}

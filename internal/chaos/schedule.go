@@ -83,6 +83,7 @@ type Scene struct {
 	Coordinators []string
 	Workers      []string
 	Brokers      []string
+	BrokerEnd    How      // how a broker ends: HowKill or HowTerminate
 	Streams      []string // those with edges
 	// Failpoint is the text of the one failpoint to be used; "": any place.
 	Failpoint string
@@ -143,7 +144,7 @@ func (s Scene) draw(r *rand.Rand, k Kind) Fault {
 	case KindRestart:
 		f.How, f.Target, f.For = one(r, HowKill, HowTerminate), s.role(r), 0
 	case KindBroker:
-		hows := []How{HowKill, HowKill, HowStop}
+		hows := []How{s.BrokerEnd, s.BrokerEnd, HowStop}
 		if len(s.Brokers) > 1 {
 			hows = append(hows, HowMoveLeaders)
 		}

@@ -86,3 +86,28 @@ func TestAMisbehaviourIsNoFaultInTime(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEmbeddedBrokerIsKilledOnlyWhereItCanBe: its transactions do not outlive a kill -9, everything else does.
+func TestTheEmbeddedBrokerIsKilledOnlyWhereItCanBe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kafka string
+		sinks []Sink
+		want  How
+	}{
+		{"", Sinks(), HowTerminate},
+		{"", []Sink{SinkUpsert, SinkTransactionalPostgres}, HowKill},
+		{"kafka.sh", Sinks(), HowKill},
+	} {
+		s := Config{Duration: time.Minute, Faults: []Kind{KindBroker}, Sinks: c.sinks, Kafka: c.kafka, Brokers: 3}.scene(Queries(c.sinks))
+		met := map[How]bool{}
+		for seed := range uint64(20) {
+			for _, f := range Schedule(seed, s) {
+				met[f.How] = true
+			}
+		}
+		if other := map[How]How{HowKill: HowTerminate, HowTerminate: HowKill}[c.want]; !met[c.want] || met[other] {
+			t.Errorf("Kafka %q, %v: %v", c.kafka, c.sinks, met)
+		}
+	}
+}
