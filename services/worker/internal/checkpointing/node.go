@@ -16,8 +16,9 @@ import (
 const (
 	// Places is how many asynchronous parts a node runs at a time (DESIGN §7): more would only share one disk.
 	Places = 4
-	// BatchWithin is how long a report waits for others that go with it.
-	BatchWithin = 100 * time.Millisecond
+	// BatchWithin is how long a report waits for others that go with it. What a transactional output shows waits for it too,
+	// so it is short; at most one request is under way, so that a coordinator that is slow to answer gets larger ones.
+	BatchWithin = 10 * time.Millisecond
 	// callDeadline bounds a request with reports, and a question: both are repeated by the tasks.
 	callDeadline = 5 * time.Second
 )
