@@ -15,6 +15,7 @@ const (
 	DoExit  Do = "exit"
 	DoError Do = "error"
 	DoSleep Do = "sleep"
+	DoWait  Do = "wait"
 	DoOn    Do = "on"
 )
 
@@ -24,6 +25,7 @@ type Action struct {
 	Status int           // of DoExit
 	Err    error         // of DoError
 	For    time.Duration // of DoSleep
+	File   string        // of DoWait
 }
 
 // ErrInjected is the error that DoError wraps where its text names none of the system.

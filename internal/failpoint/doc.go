@@ -25,6 +25,7 @@
 //	exit(status)  exit at once, without closing anything
 //	error(text)   Hit returns this error; ENOSPC, EIO and EDQUOT are those of the system
 //	sleep(2s)     Hit returns after that
+//	wait(file)    Hit returns when there is such a file, an error after a minute without
 //	on            On returns true; all that a misbehaviour can do, and does where none is given
 //
 // Cores are pure and have no failpoints: what goes wrong in one is what its shell does with its effects. A simulation

@@ -44,6 +44,8 @@ func Hit(p Point) error {
 		os.Exit(a.Status)
 	case DoSleep:
 		time.Sleep(a.For)
+	case DoWait:
+		return await(a.File)
 	}
 	return a.Err
 }
@@ -55,6 +57,21 @@ func On(p Point) bool {
 		say(p, Action{Do: DoOn})
 	}
 	return on
+}
+
+const (
+	longestWait = time.Minute // whoever makes the file has died
+	waitLook    = 5 * time.Millisecond
+)
+
+// await returns when the file is there.
+func await(file string) error {
+	for end := time.Now().Add(longestWait); time.Now().Before(end); time.Sleep(waitLook) {
+		if _, err := os.Stat(file); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: nobody made %s", ErrInjected, file)
 }
 
 // die is kill -9: nothing deferred runs, nothing buffered is written.

@@ -1,6 +1,7 @@
 package failpoint
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -95,8 +96,12 @@ func parseAction(text string) (Action, error) {
 		if a.For, err = time.ParseDuration(arg); err != nil || a.For < 0 {
 			err = fmt.Errorf("sleep(%s): want a duration such as 200ms", arg)
 		}
+	case DoWait:
+		if a.File = arg; arg == "" {
+			err = errors.New("wait() takes the path of a file")
+		}
 	default:
-		err = fmt.Errorf("there is no action %q: want die, exit(status), error(text), sleep(duration) or on", name)
+		err = fmt.Errorf("there is no action %q: want die, exit(status), error(text), sleep(duration), wait(file) or on", name)
 	}
 	return a, err
 }

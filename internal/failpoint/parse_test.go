@@ -46,6 +46,7 @@ func TestWhatAPlaceCanDo(t *testing.T) {
 		place + "=die@1+":         {Do: DoDie},
 		place + "=exit(7)":        {Do: DoExit, Status: 7},
 		place + "=sleep(1m30s)":   {Do: DoSleep, For: 90 * time.Second},
+		place + "=wait(a/b)@1":    {Do: DoWait, File: "a/b"},
 		place + "=error(ENOSPC)":  {Do: DoError, Err: syscall.ENOSPC},
 		place + "; dup-one-block": {Do: DoDie},
 	} {
@@ -78,6 +79,7 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 		"storage/manifest:durable=sleep(5":    "bracket",
 		"storage/manifest:durable=sleep(5)":   "duration",
 		"storage/manifest:durable=sleep":      "duration",
+		"storage/manifest:durable=wait":       "path of a file",
 		"storage/manifest:durable=exit(256)":  "status",
 		"storage/manifest:durable=die(now)":   "nothing in brackets",
 		"storage/manifest:durable@0":          "number of a hit",

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -249,15 +250,22 @@ func TestFailpointsThatPublishEarly(t *testing.T) {
 // TestFailpointsThatLetAZombieWrite: a row of a dead stage appears, and only with the fault.
 func TestFailpointsThatLetAZombieWrite(t *testing.T) {
 	t.Parallel()
-	for failpoints, appears := range map[string]bool{
-		"":              false,
-		"skip-fence@1+": true,
-		// The zombie is within its transaction when the next stage begins; after 5 s Postgres would end it.
-		"sink/upsert:before-commit=sleep(4s)@2":                      false,
-		"sink/upsert:before-commit=sleep(4s)@2; no-fence-lock=on@1+": true,
+	for name, c := range map[string]struct {
+		failpoints string
+		within     bool // its transaction when the next stage begins, and goes on after that
+		appears    bool
+	}{
+		"late":          {},
+		"skip-fence":    {failpoints: "skip-fence@1+", appears: true},
+		"within":        {within: true},
+		"no-fence-lock": {failpoints: "no-fence-lock=on@1+", within: true, appears: true},
 	} {
-		t.Run(failpoints, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			failpoints, goOn := c.failpoints, filepath.Join(t.TempDir(), "go-on")
+			if c.within {
+				failpoints = fmt.Sprintf("sink/upsert:before-commit=wait(%s)@2; %s", goOn, failpoints)
+			}
 			o := order{DSN: testpg.DSN(t), Stage: 1, Last: 1, Late: "zombie"}
 			zombie := o.process(t, failpoints)
 			var first said
@@ -279,30 +287,30 @@ func TestFailpointsThatLetAZombieWrite(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer pool.Close()
-			if err := pool.Ping(t.Context()); err != nil { // what is connected need not hurry later
-				t.Fatal(err)
-			}
-			within := strings.Contains(failpoints, "sleep")
-			if within {
+			if c.within {
 				tell()
-				for line := ""; !strings.Contains(line, "sleep"); {
+				for line := ""; !strings.Contains(line, "wait"); {
 					var err error
 					if line, err = zombie.errors.ReadString('\n'); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
+			// The zombie that holds the fence is ended by the next stage, so nobody waits for its going on.
 			next := order{Stage: 2, Restored: 1, Said: &first.Sink}.output(pool)
 			defer next.Close()
 			if err := next.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if !within {
+			if err := os.WriteFile(goOn, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if !c.within {
 				tell()
 			}
 			go func() { _, _ = io.Copy(io.Discard, zombie.errors) }()
 			zombie.end()
-			if got := table(t, pool); strings.Contains(got, "zombie") != appears {
+			if got := table(t, pool); strings.Contains(got, "zombie") != c.appears {
 				t.Errorf("the table: %s", got)
 			}
 		})
