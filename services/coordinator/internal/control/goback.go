@@ -96,8 +96,7 @@ func (s *Service) mayGoBack(ctx context.Context, tx store.Tx, row store.Stream, 
 }
 
 // exact tells whether the outputs of the stream can go back to the checkpoint without a trace. What a transactional
-// output has committed stays; an upserted row has its older forms kept for as long as the checkpoints that retention
-// keeps (DESIGN §9), and a savepoint keeps a checkpoint, not rows.
+// output has committed stays; of an upserted row the older forms are kept (takenBack).
 func (s *Service) exact(ctx context.Context, tx store.Tx, r store.Stream, to ident.CheckpointID) (bool, error) {
 	if to == r.Complete {
 		return true, nil
@@ -110,14 +109,21 @@ func (s *Service) exact(ctx context.Context, tx store.Tx, r store.Stream, to ide
 	if err != nil {
 		return false, err
 	}
-	var line []ident.CheckpointID
-	for _, e := range ended {
-		if e.Complete && !e.Abandoned {
-			line = append(line, e.ID)
-		}
-	}
-	retained := line[max(0, len(line)-max(1, layout.Checkpoints.Retain)):]
-	return slices.Contains(retained, to), nil
+	return takenBack(ended, layout.Checkpoints.Retain, to), nil
+}
+
+// takenBack tells whether the older forms of upserted rows surely reach back to a complete checkpoint: they are kept for
+// as long as the checkpoints that retention keeps (DESIGN §9), and a savepoint keeps a checkpoint, not rows.
+//
+// The newest ones of the line are not enough after the stream has gone back. With three retained, 1 to 7 complete and
+// savepoints at 1 and 2, the sinks keep what rows were since 5. Back at 5 the line is 1, 2, 5: all three are its newest, and
+// what rows were at 2 is long gone. A checkpoint that no savepoint names would be gone from the line in the moment the
+// sinks may forget, so what is not below the oldest of those is there.
+func takenBack(ended []store.EndedCheckpoint, retain int, to ident.CheckpointID) bool {
+	line := slices.DeleteFunc(slices.Clone(ended), func(e store.EndedCheckpoint) bool { return !e.Complete || e.Abandoned })
+	line = line[max(0, len(line)-max(1, retain)):]
+	witness := slices.IndexFunc(line, func(e store.EndedCheckpoint) bool { return !e.Saved })
+	return witness >= 0 && slices.ContainsFunc(line[witness:], func(e store.EndedCheckpoint) bool { return e.ID == to })
 }
 
 // fallBack begins the stream anew from the newest checkpoint below the one that cannot be read, where its outputs can take
