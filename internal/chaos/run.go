@@ -156,11 +156,15 @@ func (r *run) brokers() int {
 func decided(err error) error {
 	var no *refusal
 	const client, server = 400, 500
-	if errors.As(err, &no) && no.status >= client && no.status < server && no.code != "" && no.status != tooEarly && no.status != tooMany {
+	if errors.As(err, &no) && no.status >= client && no.status < server && no.code != "" && no.status != tooEarly && no.status != tooMany &&
+		no.code != freshTopic {
 		return &hopeless{err}
 	}
 	return err
 }
+
+// freshTopic is what a broker says that has not heard of a topic yet which another one has just made.
+const freshTopic = "topic_unknown"
 
 const (
 	tooEarly = 425
