@@ -68,3 +68,48 @@ func (t *Table) adopt(ctx context.Context, tx pgx.Tx, f Fence) (done bool, err e
 		ON CONFLICT (target) DO UPDATE SET cluster = excluded.cluster, stream = excluded.stream`, t.ident(), f.Cluster, f.Stream)
 	return true, err
 }
+
+// leaveLock bounds how long Leave waits for anybody's lock: a writer that is frozen within its transaction keeps no stream
+// from being dropped.
+const leaveLock = "SET LOCAL lock_timeout = '2s'"
+
+// Leave removes what a stream that is no more has left in the database beside the results: the tables beside the table, unless
+// another stream has adopted it since, and the stream's rows in the schema pondage. Without its fence a writer of the
+// stream that lives on writes nothing. The table itself is its user's. It is one transaction; repeating it does no harm.
+//
+// Errors: Postgres's.
+func (t *Table) Leave(ctx context.Context, db Beginner, c ident.Cluster, s ident.StreamID) error {
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		for _, statement := range []string{limits, leaveLock} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		var there bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass('pondage.owner') IS NOT NULL").Scan(&there); err != nil || !there {
+			return err // no task of the stream has come as far
+		}
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('pondage.create.' || $1, 0))", t.ident()); err != nil {
+			return err
+		}
+		owned, err := tx.Exec(ctx, "DELETE FROM pondage.owner WHERE target = $1 AND cluster = $2 AND stream = $3", t.ident(), c, s)
+		if err != nil {
+			return err
+		}
+		if beside := t.besideIdent(); beside != "" && owned.RowsAffected() > 0 {
+			if _, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+beside); err != nil {
+				return err
+			}
+		}
+		for _, rows := range []string{"fence", "staged", "published"} {
+			if _, err := tx.Exec(ctx, "DELETE FROM pondage."+rows+" WHERE cluster = $1 AND stream = $2", c, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("leave table %s: %w", t.ident(), err)
+	}
+	return nil
+}

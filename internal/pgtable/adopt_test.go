@@ -1,11 +1,13 @@
 package pgtable
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pondage/pondage/internal/ident"
 )
@@ -63,5 +65,59 @@ func TestNamesBesideFitAndDiffer(t *testing.T) {
 	}
 	if got := fmt.Sprint(named("flights", beforeSuffix), " ", indexName("flights", stageSuffix)); got != "flights__before flights__stage_i" {
 		t.Error(got)
+	}
+}
+
+// TestWhatAStreamLeaves: the results stay, nothing else does; a table that is another stream's by now keeps what is beside it,
+// and whoever still writes for the dropped stream is fenced.
+func TestWhatAStreamLeaves(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	for i, d := range []Delivery{Upsert, Transactional} {
+		table := newTable(fmt.Sprint("left_", i))
+		table.Delivery = d
+		first := Fence{Cluster: "test", Stream: ident.StreamID(3000 + 2*i), VGroup: 1, Stage: 1}
+		second := first
+		second.Stream++
+		begin := func(f Fence) {
+			if _, err := table.Create(t.Context(), pool); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(f.Raise(t.Context(), pool), table.Adopt(t.Context(), pool, f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := func() (beside, rows int) {
+			err := pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM pg_tables WHERE starts_with(tablename, $1 || '__')),
+				(SELECT count(*) FROM pondage.fence WHERE stream = $2) + (SELECT count(*) FROM pondage.owner WHERE stream = $2)`, table.Name, first.Stream).Scan(&beside, &rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return beside, rows
+		}
+		leave := func() {
+			if err := table.Leave(t.Context(), pool, first.Cluster, first.Stream); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leave() // before anything is there
+		begin(first)
+		begin(second)
+		leave()
+		if beside, rows := left(); beside != 1 || rows != 0 {
+			t.Errorf("delivery %d, adopted by another stream: %d tables beside it, %d rows of the first", d, beside, rows)
+		}
+		begin(first)
+		leave()
+		if beside, rows := left(); beside != 0 || rows != 0 {
+			t.Errorf("delivery %d: %d tables beside it and %d rows are left", d, beside, rows)
+		}
+		if n := len(held(t, pool, table)); n != 0 {
+			t.Errorf("delivery %d: the table holds %d rows", d, n)
+		}
+		if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return first.hold(t.Context(), tx) }); !errors.Is(err, ErrFenced) {
+			t.Errorf("delivery %d: a writer of the dropped stream: %v", d, err)
+		}
+		leave() // again
 	}
 }

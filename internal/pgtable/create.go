@@ -113,17 +113,6 @@ func (t *Table) Drop(ctx context.Context, db DB) error {
 	return nil
 }
 
-// DropBeside removes what stands beside the table of a stream that is no more; the table is its user's.
-func (t *Table) DropBeside(ctx context.Context, db DB) error {
-	if t.besideIdent() == "" {
-		return nil
-	}
-	if _, err := db.Exec(ctx, "DROP TABLE IF EXISTS "+t.besideIdent()); err != nil {
-		return fmt.Errorf("drop %s: %w", t.besideIdent(), err)
-	}
-	return nil
-}
-
 // found is a column of the existing table.
 type found struct {
 	Type     string

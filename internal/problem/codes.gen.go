@@ -192,6 +192,8 @@ const (
 	CodeOutOfRange Code = "out_of_range"
 	// CodeOutcomeUnknown: The change may or may not have been made.
 	CodeOutcomeUnknown Code = "outcome_unknown"
+	// CodeOutputNotCleaned: A dropped stream has left something in the database of its output.
+	CodeOutputNotCleaned Code = "output_not_cleaned"
 	// CodeOverloaded: The service has as much in work as it can take.
 	CodeOverloaded Code = "overloaded"
 	// CodePartitionsAdded: The source topic has grown, and the stream reads the new partitions.
@@ -431,6 +433,7 @@ var catalogue = map[Code]Entry{
 	CodeOtherStage:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task is in another stage", Remedy: "Nothing: the stream is being started again."},
 	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
 	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
+	CodeOutputNotCleaned:           {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A dropped stream has left something in the database of its output", Remedy: "Drop <table>__before or <table>__stage and the stream's rows in the schema pondage by hand when the database is back; they harm nothing."},
 	CodeOverloaded:                 {Kinds: KindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
 	CodePartitionsAdded:            {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "The source topic has grown, and the stream reads the new partitions", Remedy: "Nothing."},
 	CodePlanInvalid:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream was made by a version that this one does not agree with", Remedy: "Drop the stream and make it again."},

@@ -117,6 +117,9 @@ func TestDroppedStreamLeavesNothingOfItsOwn(t *testing.T) {
 	if rows := c.query(t, "SELECT n FROM "+name); len(rows) != 1 {
 		t.Errorf("%d rows are left in the user's table, want 1", len(rows))
 	}
+	if rows := c.query(t, "SELECT tablename FROM pg_tables WHERE starts_with(tablename, $1 || '__') UNION ALL SELECT target FROM pondage.owner WHERE target = quote_ident($1)", name); len(rows) > 0 {
+		t.Errorf("beside the user's table there is still %v", rows)
+	}
 	// The name is free again, and so is the target.
 	c.create(t, count(name, src, object{"trigger": "at_once", "outputs": object{"postgres": object{"table": name}}}))
 	c.settles(t, name, counted(1, 1))

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/services/coordinator/internal/control/decide"
+	"github.com/pondage/pondage/services/coordinator/internal/store"
 )
 
 // jobRetry is how long a failed job waits, in ms.
@@ -124,13 +126,34 @@ func (s *Service) runTopics(ctx context.Context, wg *sync.WaitGroup, p *picture,
 
 func (s *Service) workOnTopics(ctx context.Context, p *picture, r row, kind jobKind) error {
 	if kind == deleteTopics {
-		return s.Edges.Delete(ctx, droppedTopics(p.cluster.Name, r))
+		if err := s.Edges.Delete(ctx, droppedTopics(p.cluster.Name, r)); err != nil {
+			return err
+		}
+		return s.leaveSink(ctx, p, r)
 	}
 	set, err := s.topicSet(p.cluster.Name, r)
 	if err != nil {
 		return err
 	}
 	return s.Edges.Ensure(ctx, set)
+}
+
+// leaveWithin bounds what a dropped stream waits for the database of its output.
+const leaveWithin = 5 * time.Second
+
+// leaveSink cleans up behind a dropped stream where its results are. A database that is away or says no is no reason to keep
+// the stream: an event names what stays there.
+func (s *Service) leaveSink(ctx context.Context, p *picture, r row) error {
+	within, cancel := context.WithTimeout(ctx, leaveWithin)
+	defer cancel()
+	err := s.Sinks.Leave(within, p.cluster.Name, r.ID, r.SourceSpec, r.Spec)
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.Log.Warn("clean up behind a dropped stream", "stream", r.Name, "error", err)
+	return s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) error {
+		return tx.InsertEvent(ctx, streamEvent(r.Stream, store.Warning, "output_not_cleaned", "tables beside the results and rows in the schema pondage stay: %v", err))
+	})
 }
 
 // topicSet names the topics that a stream needs.

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -197,6 +198,28 @@ func TestADropDoesNotWaitForADeadNode(t *testing.T) {
 			defer a.mu.Unlock()
 			return slices.Contains(a.last.Orphans, made.ID)
 		})
+	})
+}
+
+// TestADropCleansUpWhereTheResultsAre: once, and a database that is away keeps no stream.
+func TestADropCleansUpWhereTheResultsAre(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.node("a", 1)
+		r.source()
+		for _, away := range []error{nil, errors.New("connection refused")} {
+			r.world.leaves, r.world.left = away, nil
+			made := r.stream(doc{Name: "hourly", Target: "t"})
+			r.untilState("hourly", StreamRunning)
+			r.act("hourly", decide.Drop)
+			r.until("dropped", func() bool { _, err := r.GetStream(r.ctx, "hourly"); return err != nil })
+			if !slices.Equal(r.world.left, []ident.StreamID{made.ID}) {
+				t.Errorf("cleaned up behind %v, want once behind %d", r.world.left, made.ID)
+			}
+			said := slices.Contains(r.codes(), "output_not_cleaned")
+			if said != (away != nil) {
+				t.Errorf("with the database saying %v, an event says that something is left: %v", away, said)
+			}
+		}
 	})
 }
 

@@ -90,11 +90,14 @@ type Kafka interface {
 	Resolve(ctx context.Context, topic TopicRef, start Position, until *Position) ([]SourcePartition, error)
 }
 
-// Sinks checks the targets of a stream that is to be created.
+// Sinks are the databases of Postgres outputs.
 type Sinks interface {
 	// Check tells whether the targets can be reached and have, if they exist, the stream's shape. Errors: *Error with
 	// CodeTargetMismatch or CodeSinkUnreachable.
 	Check(ctx context.Context, source, stream []byte) error
+	// Leave removes what a dropped stream has left in the database beside its results. An error says what stays there; it
+	// keeps no stream from being dropped.
+	Leave(ctx context.Context, cluster ident.Cluster, id ident.StreamID, source, stream []byte) error
 }
 
 // TopicSet is the topics that belong to a stream.

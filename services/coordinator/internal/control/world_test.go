@@ -95,6 +95,8 @@ type world struct {
 	more    int             // partitions beyond the first two
 	during  func()          // runs in Resolve
 	targets error           // of Check
+	leaves  error           // of Leave
+	left    []ident.StreamID
 }
 
 func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Position) ([]SourcePartition, error) {
@@ -122,6 +124,13 @@ func (w *world) Resolve(_ context.Context, topic TopicRef, _ Position, until *Po
 		}
 	}
 	return parts, nil
+}
+
+func (w *world) Leave(_ context.Context, _ ident.Cluster, id ident.StreamID, _, _ []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = append(w.left, id)
+	return w.leaves
 }
 
 func (w *world) Check(context.Context, []byte, []byte) error {

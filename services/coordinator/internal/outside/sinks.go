@@ -5,15 +5,17 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pondage/pondage/internal/connect"
+	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/pgtable"
 	"github.com/pondage/pondage/internal/plan"
 	"github.com/pondage/pondage/internal/spec"
 	"github.com/pondage/pondage/services/coordinator/internal/control"
 )
 
-// Sinks checks the targets of streams. It implements control.Sinks.
+// Sinks are the databases of Postgres outputs. It implements control.Sinks.
 type Sinks struct {
 	Hub *connect.Hub
 	Env plan.Env
@@ -23,27 +25,49 @@ var _ control.Sinks = Sinks{}
 
 // Check implements control.Sinks. It makes nothing: a table is made by the first task that writes to it.
 func (s Sinks) Check(ctx context.Context, source, stream []byte) error {
+	table, pool, err := s.table(source, stream)
+	if err != nil || table == nil {
+		return err
+	}
+	return sinkError(table.Check(ctx, pool))
+}
+
+// Leave implements control.Sinks.
+func (s Sinks) Leave(ctx context.Context, cluster ident.Cluster, id ident.StreamID, source, stream []byte) error {
+	table, pool, err := s.table(source, stream)
+	if err != nil || table == nil {
+		return err
+	}
+	return table.Leave(ctx, pool, cluster, id)
+}
+
+// table returns the target of the stream's Postgres output and its database; nil: it has none.
+func (s Sinks) table(source, stream []byte) (*pgtable.Table, *pgxpool.Pool, error) {
 	src, err := spec.ParseSource(source)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	st, err := spec.ParseStream(stream)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	p, err := plan.Build(src, st, s.Env)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	out := st.Outputs.Postgres
 	if out == nil {
-		return nil
+		return nil, nil, nil
 	}
 	pool, err := s.Hub.Postgres(out.DSN)
 	if err != nil {
-		return &control.Error{Code: control.CodeSinkUnreachable, Message: err.Error(), Err: err}
+		return nil, nil, &control.Error{Code: control.CodeSinkUnreachable, Message: err.Error(), Err: err}
 	}
-	return sinkError(pgtable.Of(out.Table, p.Result.Fields(), p.Result.KeyNames()).Check(ctx, pool))
+	t := pgtable.Of(out.Table, p.Result.Fields(), p.Result.KeyNames())
+	if out.Delivery == spec.DeliveryTransactional {
+		t.Delivery = pgtable.Transactional
+	}
+	return t, pool, nil
 }
 
 func sinkError(err error) error {
