@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/pondage/pondage/internal/agg"
@@ -180,6 +181,51 @@ func TestAFreezeSharesNothing(t *testing.T) {
 	})
 	if n != many {
 		t.Errorf("%d windows, want %d", n, many)
+	}
+}
+
+// TestWhatIsGivenBackIsOfPanes: a checkpoint fails after windows have moved on. The numbers of its cells may be those of the
+// slider by then, which hold what panes hold already: the next delta must not have them as cells of a pane.
+func TestWhatIsGivenBackIsOfPanes(t *testing.T) {
+	t.Parallel()
+	const size, step, panes = 60, 10, 12
+	spec := Spec{Size: Length{size, UnitMillisecond}, Slide: Length{step, UnitMillisecond}}
+	for early := range int64(panes) { // so many panes have rows before the checkpoint that fails, the others after it
+		for moved := range int64(panes) {
+			s := newTestState(t, spec, EmitOnClose, 0)
+			s.Track()
+			source := NewPreAgg(PreAggConfig{Windows: mustWindows(t, spec), Keys: testKeys, Aggs: testAggs(t), Args: []block.Type{block.Float64},
+				Route: func([]*block.Column, int) ident.VGroup { return 0 }})
+			feed := func(pane int64) {
+				source.Add(columnsOf([]row{{key: "a", ts: pane*step + 1, x: 1, openFrom: ident.WatermarkNone}, {key: "b", ts: pane*step + 2, x: 2, openFrom: ident.WatermarkNone}}))
+				source.Flush(func(_ ident.VGroup, b *block.Batch) {
+					if err := s.Merge(b); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			chain := []file{write(t, s.FreezeAll())}
+			for p := range early {
+				feed(p)
+			}
+			failed := s.FreezeTouched()
+			w := ident.EventMs(moved * step)
+			for at := ident.EventMs(step); at <= w; at += step { // the slider moves window by window
+				s.Advance(at, func(*Emission) {})
+			}
+			for p := max(early, moved); p < panes; p++ {
+				feed(p)
+			}
+			write(t, failed)
+			s.GiveBack(failed)
+			chain = append(chain, write(t, s.FreezeTouched()))
+			want, got := results{}, results{}
+			restored(t, s.cfg, w, chain).Advance(ident.WatermarkEnd, func(e *Emission) { got.take(t, e) })
+			s.Advance(ident.WatermarkEnd, func(e *Emission) { want.take(t, e) })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("%d panes before the checkpoint, closed up to %d (-live +restored):\n%s", early, w, diff)
+			}
+		}
 	}
 }
 
