@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,17 +29,17 @@ func (c *Client) CreateTopic(ctx context.Context, spec TopicSpec) (Topic, error)
 	if err != nil {
 		return Topic{}, err
 	}
-	replicas := int16(-1) // the cluster's default
+	replicas := -1 // the cluster's default
 	if spec.ReplicationFactor > 0 {
-		replicas = int16(min(spec.ReplicationFactor, brokers))
+		replicas = min(spec.ReplicationFactor, brokers)
 	}
-	settings := make(map[string]*string, len(spec.Settings))
-	for k, v := range spec.Settings {
+	settings := map[string]*string{}
+	for k, v := range spec.settings(replicas) {
 		settings[k] = &v
 	}
 	asked, cancel := c.deadline(ctx)
 	defer cancel()
-	made, err := c.admin.CreateTopic(asked, int32(spec.Partitions), replicas, settings, spec.Name)
+	made, err := c.admin.CreateTopic(asked, int32(spec.Partitions), int16(replicas), settings, spec.Name)
 	if err != nil {
 		if made.ErrMessage != "" {
 			err = fmt.Errorf("%s: %w", made.ErrMessage, err)
@@ -110,7 +111,7 @@ func (c *Client) DeleteTopic(ctx context.Context, name string) error {
 	return err
 }
 
-// EnsureTopic returns the topic of the spec, made where missing. A topic that is there with other partitions, replicas or
+// EnsureTopic returns the topic of the spec, made where missing. A topic that is there with other partitions, too few replicas or
 // settings is refused with CodeTopicSettings and the exact difference; it is never changed.
 func (c *Client) EnsureTopic(ctx context.Context, spec TopicSpec) (Topic, error) {
 	topic, err := c.CreateTopic(ctx, spec)
@@ -147,19 +148,20 @@ func (s TopicSpec) differences(t Topic, settings map[string]string, brokers int)
 	if len(t.Partitions) != s.Partitions {
 		add("partitions", len(t.Partitions), s.Partitions)
 	}
-	if want := min(s.ReplicationFactor, brokers); want > 0 && len(t.Partitions) > 0 && len(t.Partitions[0].Replicas) != want {
-		add("replication factor", len(t.Partitions[0].Replicas), want)
+	replicas := 0
+	if len(t.Partitions) > 0 {
+		replicas = len(t.Partitions[0].Replicas)
 	}
-	names := make([]string, 0, len(s.Settings))
-	for name := range s.Settings {
-		names = append(names, name)
+	// A topic with three replicas is right while one of three brokers is down, and so is one with two that was made then.
+	if want := min(s.ReplicationFactor, brokers, safeReplicas); replicas < want {
+		add("replication factor", replicas, fmt.Sprintf("at least %d", want))
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	wanted := s.settings(replicas)
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if found, ok := settings[name]; !ok {
-			add(name, "not set", s.Settings[name])
-		} else if found != s.Settings[name] {
-			add(name, found, s.Settings[name])
+			add(name, "not set", wanted[name])
+		} else if found != wanted[name] {
+			add(name, found, wanted[name])
 		}
 	}
 	return diff

@@ -68,8 +68,8 @@ func (c *Client) Ping(ctx context.Context) error {
 func (c *Client) BrokerCount(ctx context.Context) (int, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	brokers, err := c.admin.ListBrokers(ctx)
-	return len(brokers), classify("list brokers", "", NoPartition, err)
+	m, err := c.admin.BrokerMetadata(ctx)
+	return len(m.Brokers), classify("list brokers", "", NoPartition, err)
 }
 
 // deadline bounds one administrative call: a dial and a request.

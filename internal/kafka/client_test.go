@@ -107,7 +107,7 @@ func selfSigned(t *testing.T) (tls.Certificate, *x509.CertPool) {
 func TestEdgeTopicIsMadeOnceAndNeverChanged(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, kfake.NumBrokers(3))
-	spec := kafka.EdgeSpec("c.s.1.agg", 8, 3)
+	spec := kafka.EdgeSpec("c.s.1.agg", 8)
 	made, err := b.client.EnsureTopic(b.ctx, spec)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestTopicWithOtherSettingsIsRefusedWithTheDifference(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.client.EnsureTopic(b.ctx, kafka.EdgeSpec("t", 8, 1))
+	_, err := b.client.EnsureTopic(b.ctx, kafka.EdgeSpec("t", 8))
 	if kafka.CodeOf(err) != kafka.CodeTopicSettings {
 		t.Fatalf("got %v, want %s", err, kafka.CodeTopicSettings)
 	}

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/base64"
+	"maps"
 
 	"github.com/pondage/pondage/internal/ident"
 )
@@ -43,10 +44,29 @@ type TopicPartition struct {
 type TopicSpec struct {
 	Name       string
 	Partitions int
-	// ReplicationFactor is lowered to the number of brokers; 0 takes the cluster's default.
+	// ReplicationFactor is lowered to the number of brokers; 0 takes the cluster's default. A topic that is there must only
+	// be safe (safeReplicas): which brokers are up at the moment says nothing about it.
 	ReplicationFactor int
 	// Settings are topic-level settings, "retention.ms" → "86400000". Kafka's defaults hold for all others.
 	Settings map[string]string
+	// InSync says how many of a topic's replicas must have a write before it is acknowledged; nil: as the cluster does.
+	InSync func(replicas int) int
+}
+
+// safeReplicas is how many copies of a topic outlive the loss of a broker.
+const safeReplicas = 2
+
+// Majority is more than half of the replicas.
+func Majority(replicas int) int { return replicas/2 + 1 }
+
+// settings are those of a topic with so many replicas.
+func (s TopicSpec) settings(replicas int) map[string]string {
+	if s.InSync == nil {
+		return s.Settings
+	}
+	all := map[string]string{SettingMinInSync: itoa(s.InSync(replicas))}
+	maps.Copy(all, s.Settings)
+	return all
 }
 
 // Bounds and settings of edge topics (DESIGN §4).
@@ -71,12 +91,10 @@ const CleanupCompact = "compact"
 
 // EdgeSpec returns what an edge topic must be (DESIGN §4): v partitions, replicated min(3, brokers) times, a majority in
 // sync, no unclean election, 8 MiB batches, LogAppendTime, 24 h.
-func EdgeSpec(name string, v, brokers int) TopicSpec {
-	replicas := min(EdgeReplicationFactor, brokers)
+func EdgeSpec(name string, v int) TopicSpec {
 	return TopicSpec{
-		Name: name, Partitions: v, ReplicationFactor: replicas,
+		Name: name, Partitions: v, ReplicationFactor: EdgeReplicationFactor, InSync: Majority,
 		Settings: map[string]string{
-			SettingMinInSync:       itoa(replicas/2 + 1),
 			SettingUncleanElection: "false",
 			SettingMaxMessageBytes: itoa(EdgeMaxMessageBytes),
 			SettingTimestampType:   "LogAppendTime",

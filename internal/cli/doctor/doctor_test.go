@@ -110,9 +110,9 @@ func TestTopicsAreComparedWithWhatTheyMustBe(t *testing.T) {
 	}
 	defer c.Close()
 	good, wrong := testkafka.Topic(t), testkafka.Topic(t)+"-wrong"
-	changed := kafka.EdgeSpec(wrong, 4, len(brokers))
+	changed := kafka.EdgeSpec(wrong, 4)
 	changed.Settings[kafka.SettingRetentionMs] = "1000"
-	for _, spec := range []kafka.TopicSpec{kafka.EdgeSpec(good, 8, len(brokers)), changed} {
+	for _, spec := range []kafka.TopicSpec{kafka.EdgeSpec(good, 8), changed} {
 		if _, err := c.CreateTopic(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func kafkas(ctx context.Context, s *state) []Check {
 		out = append(out, sourceTopic(ctx, c, name))
 	}
 	for _, name := range s.topics.edges {
-		out = append(out, edgeTopic(ctx, c, kafka.EdgeSpec(name, s.topics.vgroups, brokers)))
+		out = append(out, edgeTopic(ctx, c, kafka.EdgeSpec(name, s.topics.vgroups)))
 	}
 	return out
 }

@@ -33,12 +33,8 @@ func (t Topics) Ensure(ctx context.Context, set control.TopicSet) error {
 	if err != nil {
 		return topicError(err)
 	}
-	brokers, err := k.Client.BrokerCount(ctx)
-	if err != nil {
-		return topicError(err)
-	}
 	for _, name := range set.Edges {
-		if _, err := k.Client.EnsureTopic(ctx, kafka.EdgeSpec(name, t.VGroups, brokers)); err != nil {
+		if _, err := k.Client.EnsureTopic(ctx, kafka.EdgeSpec(name, t.VGroups)); err != nil {
 			return topicError(err)
 		}
 	}
