@@ -18,7 +18,7 @@ import (
 
 // TestMain is the program itself where the benchmark starts it again.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{"bench", "broker"}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{"bench", "broker", "coordinator", "worker"}, os.Args[1]) {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		status := cli.Run(ctx, cli.Shell{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:], commands.All()...)
 		stop()
@@ -70,5 +70,31 @@ func TestWrongFlagsAreToldTogether(t *testing.T) {
 		if !strings.Contains(log.String(), flag) {
 			t.Errorf("%q does not name %s", &log, flag)
 		}
+	}
+}
+
+func TestRecoveryTellsWhatItsTimeIsMadeOf(t *testing.T) {
+	t.Parallel()
+	var out, log bytes.Buffer
+	status := cli.Run(t.Context(), cli.Shell{Out: &out, Err: &log}, strings.Fields("bench recovery --windows 2000 --runs 2"), commands.All()...)
+	if status != cli.StatusDone {
+		t.Fatalf("status %d: %s", status, &log)
+	}
+	runs := 0
+	for dec := json.NewDecoder(&out); dec.More(); runs++ {
+		var r bench.RecoveryResult
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Windows != 2000 || r.Different != 0 || r.Bytes < 2000 {
+			t.Errorf("%+v: not what was asked for", r)
+		}
+		if r.RegisteredMs <= 0 || r.PlacedMs < r.RegisteredMs || r.RestoredMs < r.PlacedMs || r.ResultMs < r.PlacedMs {
+			t.Errorf("%+v: the steps are not in order", r)
+		}
+	}
+	if runs != 2 {
+		t.Errorf("%d lines, want 2", runs)
 	}
 }

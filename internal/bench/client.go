@@ -17,8 +17,8 @@ type client struct {
 	query Query
 }
 
-func newClient(url string, q Query) (*client, error) {
-	api, err := coordinator.NewClientWithResponses(url)
+func newClient(url string, q Query, o ...coordinator.ClientOption) (*client, error) {
+	api, err := coordinator.NewClientWithResponses(url, o...)
 	if err != nil {
 		return nil, fmt.Errorf("client of %s: %w", url, err)
 	}

@@ -30,7 +30,7 @@ never the broker's.`,
 	for _, q := range queries {
 		cmd.AddCommand(queryCommand(q))
 	}
-	cmd.AddCommand(latencyCommand())
+	cmd.AddCommand(latencyCommand(), recoveryCommand())
 	cmd.AddCommand(&cobra.Command{
 		Use: "measure", Hidden: true, Short: "The measured process of bench: reads a job from standard input", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -104,6 +104,37 @@ func latencyCommand() *cobra.Command {
 		}
 		d := driver{self: self, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()}
 		return d.latency(cmd.Context(), l)
+	}
+	return cmd
+}
+
+// defaultWindows is what the promise about recovery is for.
+const defaultWindows = 1_000_000
+
+func recoveryCommand() *cobra.Command {
+	var l Loss
+	cmd := &cobra.Command{
+		Use: "recovery",
+		Args: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(cobra.NoArgs(cmd, args), l.validate())
+		},
+		Short: "Time from the restart of a killed worker with many open windows to its first result",
+		Long: `Fills windows that stay open, one a device, takes a checkpoint, kills the only worker (kill -9), starts it again at once and
+writes one more record. Prints a line of JSON for each run: when, since the start of the new process, the coordinator knew it,
+the stage was placed, all tasks had their state, and a reader of the output topic saw the result of that record.`,
+	}
+	f := cmd.Flags()
+	f.Uint64Var(&l.Windows, "windows", defaultWindows, "open windows, one a device")
+	f.IntVar(&l.Runs, "runs", defaultRuns, "how often the worker is killed")
+	f.IntVar(&l.Partitions, "partitions", defaultPartitions, "partitions of the records' topic")
+	f.StringSliceVar(&l.Kafka, "kafka", nil, "brokers, host:port; without, the embedded one is started as a process of its own")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		self, err := thisCommand(strings.Fields(cmd.Parent().CommandPath())[1:])
+		if err != nil {
+			return err
+		}
+		d := driver{self: self, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr()}
+		return d.recovery(cmd.Context(), l)
 	}
 	return cmd
 }
