@@ -1,6 +1,9 @@
 package control
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error is an operational error that a user or a node sees. Its code is in the catalogue of package problem, which ties
 // it to a status.
@@ -12,9 +15,9 @@ type Error struct {
 	Err       error // the cause, for logs; may be nil
 }
 
-// Error returns the message with its cause.
+// Error returns the message with its cause, where the message does not say that already.
 func (e *Error) Error() string {
-	if e.Err != nil {
+	if e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
 		return e.Message + ": " + e.Err.Error()
 	}
 	return e.Message
