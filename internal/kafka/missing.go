@@ -7,10 +7,19 @@ func OutputSpec(name string, vgroups int) TopicSpec {
 	return TopicSpec{Name: name, Partitions: vgroups, ReplicationFactor: EdgeReplicationFactor}
 }
 
+// Bounds of a segment of the markers' topic: only what is rolled is compacted, and whoever takes an id over reads the partition
+// from its start.
+const (
+	markersSegmentMs    = 3_600_000 // an hour
+	markersSegmentBytes = 16 << 20
+)
+
 // MarkersSpec is the topic of the markers of transactional Kafka outputs, beside their topics.
 func MarkersSpec(name string, vgroups int) TopicSpec {
 	s := OutputSpec(name, vgroups)
-	s.Settings = map[string]string{SettingCleanupPolicy: CleanupCompact}
+	s.Settings = map[string]string{
+		SettingCleanupPolicy: CleanupCompact, SettingSegmentMs: itoa(markersSegmentMs), SettingSegmentBytes: itoa(markersSegmentBytes),
+	}
 	return s
 }
 

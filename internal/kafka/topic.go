@@ -84,6 +84,8 @@ const (
 	SettingTimestampType   = "message.timestamp.type"
 	SettingRetentionMs     = "retention.ms"
 	SettingCleanupPolicy   = "cleanup.policy"
+	SettingSegmentMs       = "segment.ms"
+	SettingSegmentBytes    = "segment.bytes"
 )
 
 // CleanupCompact is the cleanup.policy of a topic that keeps the newest record of each key.

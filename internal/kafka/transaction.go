@@ -79,7 +79,11 @@ func (t *Transactor) Write(ctx context.Context, produce func(send func(Transacti
 		t.client.Produce(ctx, record(r), func(_ *kgo.Record, err error) { failed.set(err) })
 		return nil
 	})
-	if err == nil {
+	sent := failed.get()
+	if err != nil && sent == nil { // the caller's own
+		return errors.Join(err, t.abort(ctx))
+	}
+	if err = sent; err == nil {
 		if err = t.client.Flush(ctx); err == nil {
 			err = failed.get()
 		}

@@ -119,7 +119,8 @@ type Sink struct {
 	Intervals []Interval `json:"intervals,omitempty"`
 }
 
-// Interval is the results of a transactional sink between two triggers; its file has RoleSink.
+// Interval is results of a transactional sink between two triggers, or a part of them: many results are several files, in the
+// order in which they were made. Its file has RoleSink.
 type Interval struct {
 	After ident.CheckpointID `json:"after"` // the trigger before it
 	Hash  Hash               `json:"sha256"`

@@ -86,7 +86,7 @@ func (m *Manifest) files(fault func(string, ...any)) {
 	}
 }
 
-// intervals checks that a sink's intervals rise, lie before the checkpoint, and have their files.
+// intervals checks that a sink's intervals do not fall, lie before the checkpoint, and have their files.
 func (m *Manifest) intervals(fault func(string, ...any)) {
 	files := map[Hash]bool{}
 	for _, f := range m.Files {
@@ -95,7 +95,7 @@ func (m *Manifest) intervals(fault func(string, ...any)) {
 	for _, s := range m.Sinks {
 		last := ident.CheckpointID(-1)
 		for _, i := range s.Intervals {
-			if i.After <= last || i.After >= m.Checkpoint {
+			if i.After < last || i.After >= m.Checkpoint {
 				fault("the interval after %d of sink %s is out of order in checkpoint %d", i.After, s.Kind, m.Checkpoint)
 			}
 			if last = i.After; !files[i.Hash] {

@@ -192,7 +192,7 @@ const (
 	CodeOutOfRange Code = "out_of_range"
 	// CodeOutcomeUnknown: The change may or may not have been made.
 	CodeOutcomeUnknown Code = "outcome_unknown"
-	// CodeOutputNotCleaned: A dropped stream has left something in the database of its output.
+	// CodeOutputNotCleaned: A dropped stream has left something where its results are.
 	CodeOutputNotCleaned Code = "output_not_cleaned"
 	// CodeOverloaded: The service has as much in work as it can take.
 	CodeOverloaded Code = "overloaded"
@@ -210,6 +210,8 @@ const (
 	CodeRequestInProgress Code = "request_in_progress"
 	// CodeResetAsked: A user or an upstream asked for a reset.
 	CodeResetAsked Code = "reset_asked"
+	// CodeResultsLost: Results of a complete checkpoint are gone before they were committed to Kafka.
+	CodeResultsLost Code = "results_lost"
 	// CodeResultsOff: The stream keeps no results that could be read.
 	CodeResultsOff Code = "results_off"
 	// CodeRowTooLarge: A single row is larger than a block may be.
@@ -433,7 +435,7 @@ var catalogue = map[Code]Entry{
 	CodeOtherStage:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A checkpoint failed: a task is in another stage", Remedy: "Nothing: the stream is being started again."},
 	CodeOutOfRange:                 {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "A value is outside of what its type or member takes", Remedy: "In a spec: the detail has the limits. In a record: declare a wider type, or mend the producer."},
 	CodeOutcomeUnknown:             {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The change may or may not have been made", Remedy: "Repeat it with the same Idempotency-Key, or read the resource."},
-	CodeOutputNotCleaned:           {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A dropped stream has left something in the database of its output", Remedy: "Drop <table>__before or <table>__stage and the stream's rows in the schema pondage by hand when the database is back; they harm nothing."},
+	CodeOutputNotCleaned:           {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A dropped stream has left something where its results are", Remedy: "Nothing has to be done: a stream made again puts it right. To clean up, drop <table>__before or <table>__stage and the stream's rows in the schema pondage by hand; brokers end open transactions by time."},
 	CodeOverloaded:                 {Kinds: KindRequest, Status: 429, Retryable: true, Title: "The service has as much in work as it can take", Remedy: "Send again after the time in Retry-After."},
 	CodePartitionsAdded:            {Kinds: KindCause | KindEvent, Status: 0, Retryable: false, Title: "The source topic has grown, and the stream reads the new partitions", Remedy: "Nothing."},
 	CodePlanInvalid:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "The stream was made by a version that this one does not agree with", Remedy: "Drop the stream and make it again."},
@@ -442,6 +444,7 @@ var catalogue = map[Code]Entry{
 	CodeRecordTooLarge:             {Kinds: KindRequest, Status: 413, Retryable: false, Title: "A record is larger than the topic takes", Remedy: "Raise max.message.bytes of the topic, or send less in one record."},
 	CodeRequestInProgress:          {Kinds: KindRequest, Status: 409, Retryable: true, Title: "A request with this Idempotency-Key is still running", Remedy: "Repeat it a moment later."},
 	CodeResetAsked:                 {Kinds: KindCause, Status: 0, Retryable: false, Title: "A user or an upstream asked for a reset", Remedy: "Nothing; the stream was reset."},
+	CodeResultsLost:                {Kinds: KindCause, Status: 0, Retryable: false, Title: "Results of a complete checkpoint are gone before they were committed to Kafka", Remedy: "Their file in the node's checkpoint directory is missing or damaged; the detail has the checkpoint after which they came. Bring the file back, or recover the stream from that checkpoint, accepting duplicates."},
 	CodeResultsOff:                 {Kinds: KindRequest, Status: 409, Retryable: false, Title: "The stream keeps no results that could be read", Remedy: "Give it a Postgres output, or leave results.retain out; live results and the Kafka output are there all the same."},
 	CodeRowTooLarge:                {Kinds: KindRecord, Status: 0, Retryable: false, Title: "A single row is larger than a block may be", Remedy: "Select less of it."},
 	CodeSavepointAsked:             {Kinds: KindEvent, Status: 0, Retryable: false, Title: "A savepoint was asked for", Remedy: "Nothing; it is good once its checkpoint is complete."},

@@ -41,11 +41,31 @@ type KafkaTransactional struct {
 	// it is not. It is asked before the id is taken over: a task that slept would fence the stage that has taken its place.
 	Current func(ctx context.Context) error
 	Start   Start
+	Bounds  TransactionalBounds
+}
+
+// TransactionalBounds are the sizes of a transactional Kafka output, bytes.
+type TransactionalBounds struct {
+	// Segment is when results become a file.
+	Segment int
+	// Transaction is when a transaction takes no further interval.
+	Transaction int64
+	// Due is how much may wait, of complete checkpoints, for brokers that are away (DESIGN §9). Beyond it the output takes no more,
+	// and so the sources pause. What no complete checkpoint covers does not count: only a checkpoint frees it, and the
+	// checkpoint's trigger must not wait behind it.
+	Due int64
+}
+
+// DefaultTransactionalBounds: few enough files, and little to lose count of in memory; far less in a transaction than brokers take
+// within commitWithin; with some tasks on a node, about the 1 GiB of results that DESIGN §9 lets wait there.
+func DefaultTransactionalBounds() TransactionalBounds {
+	return TransactionalBounds{Segment: 4 << 20, Transaction: 64 << 20, Due: 128 << 20}
 }
 
 // kafkaTransactional is the output whose readers see committed results only (DESIGN §9). What comes between two triggers is an
 // interval, kept in files of the checkpoint store. When checkpoint c is complete, the intervals up to c that are not
-// committed yet and the marker c are written in one transaction.
+// committed yet and the marker c are written in one transaction; what has gathered while the brokers were away, in several of
+// whole intervals, each with the trigger that ends it as its marker, so that no transaction outlives its time.
 //
 // The marker decides. It is the newest checkpoint whose intervals are committed; an interval whose trigger before it is below
 // the marker is committed, since markers are triggers that this task has passed. After an unclear end the id is taken over,
@@ -74,7 +94,9 @@ type kafkaTransactional struct {
 	mu       sync.Mutex
 	segments []segment // whose commit is not known, in order
 	marker   ident.CheckpointID
-	problem  Status // of committing
+	due      ident.CheckpointID // the newest that Complete was called for
+	freed    chan struct{}      // closed when segments are committed
+	problem  Status             // of committing
 }
 
 // segment is a part of an interval that is a file.
@@ -83,15 +105,12 @@ type segment struct {
 	file manifest.File
 }
 
-// segmentBytes is when a segment becomes a file: few enough files, and little to lose count of in memory.
-const segmentBytes = 4 << 20
-
 // commitWithin bounds one commit: below the time after which brokers abort a transaction.
 const commitWithin = kafka.TransactionTimeout - 5*time.Second
 
 // NewKafkaTransactional returns an output that shows the results of complete checkpoints in the topic.
 func NewKafkaTransactional(cfg KafkaTransactional, env Env) Output {
-	o := &kafkaTransactional{cfg: cfg, encoder: rowjson.NewEncoder(cfg.Columns), cp: cfg.Start.Restored}
+	o := &kafkaTransactional{cfg: cfg, encoder: rowjson.NewEncoder(cfg.Columns), cp: cfg.Start.Restored, freed: make(chan struct{})}
 	o.pump = newPump(KindKafkaTransactional, env, o.open, o.write, stopsKafka)
 	o.passed = o.pass
 	o.pump.start()
@@ -175,6 +194,12 @@ func (o *kafkaTransactional) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Asked again: stage 4 looks, sleeps, stage 5 takes the id over and commits; stage 4 goes on, has the id, finds a marker above
+	// what it has restored, and would set it back. Whoever takes the id over after this look fences this task.
+	if err := o.cfg.Current(ctx); err != nil {
+		tx.Close()
+		return err
+	}
 	marks, err := o.cfg.Brokers.Newest(ctx, o.cfg.Commits, o.marks, o.cfg.ID)
 	if err == nil {
 		var marker ident.CheckpointID
@@ -213,14 +238,14 @@ func (o *kafkaTransactional) write(ctx context.Context, batches []*block.Batch) 
 		}
 		o.taken++
 		o.env.Memory.Give(int64(b.MemBytes()))
-		if len(o.buf) < segmentBytes {
+		if len(o.buf) < o.cfg.Bounds.Segment {
 			continue
 		}
 		if err := o.cut(ctx); err != nil {
 			return err
 		}
 	}
-	if len(o.buf) >= segmentBytes { // a repetition of a cut
+	if len(o.buf) >= o.cfg.Bounds.Segment { // a repetition of a cut
 		if err := o.cut(ctx); err != nil {
 			return err
 		}
@@ -248,15 +273,40 @@ func (o *kafkaTransactional) encode(b *block.Batch) error {
 	return nil
 }
 
+// room waits until what is due to be committed is below its bound.
+func (o *kafkaTransactional) room(ctx context.Context) error {
+	for {
+		o.mu.Lock()
+		waiting, freed := int64(0), o.freed
+		for _, s := range o.segments {
+			if s.After < o.due {
+				waiting += s.file.Bytes
+			}
+		}
+		o.mu.Unlock()
+		if waiting <= o.cfg.Bounds.Due {
+			return nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // cut makes the segment a file.
 func (o *kafkaTransactional) cut(ctx context.Context) error {
 	if len(o.buf) == 0 {
 		return nil
 	}
+	if err := o.room(ctx); err != nil {
+		return err
+	}
 	if err := failpoint.Hit(failpoint.SinkIntervalBeforeWrite); err != nil {
 		return err
 	}
-	w, err := o.cfg.Store.Create(ctx, o.cfg.Stream, o.cfg.Task, o.cp+1)
+	w, err := o.cfg.Store.Create(ctx, o.cfg.Stream, o.cfg.Task, max(o.cp, o.cfg.Start.Settled)+1)
 	if err != nil {
 		return fmt.Errorf("write an interval of results: %w", err)
 	}
@@ -322,6 +372,9 @@ func (o *kafkaTransactional) Complete(ctx context.Context, c ident.CheckpointID)
 	if err := o.await(ctx, 0); err != nil {
 		return err
 	}
+	o.mu.Lock()
+	o.due = max(o.due, c)
+	o.mu.Unlock()
 	err := o.commit(ctx, c)
 	o.tell(err)
 	if err != nil && stopsKafka(err) {
@@ -333,6 +386,16 @@ func (o *kafkaTransactional) Complete(ctx context.Context, c ident.CheckpointID)
 func (o *kafkaTransactional) commit(ctx context.Context, c ident.CheckpointID) error {
 	o.committing.Lock()
 	defer o.committing.Unlock()
+	for o.known() < c || o.tx == nil {
+		if err := o.commitSome(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitSome commits the oldest intervals before c that wait, as many as one transaction takes.
+func (o *kafkaTransactional) commitSome(ctx context.Context, c ident.CheckpointID) error {
 	ctx, cancel := context.WithTimeout(ctx, commitWithin)
 	defer cancel()
 	if err := o.takeOver(ctx); err != nil { // after an unclear end
@@ -341,11 +404,12 @@ func (o *kafkaTransactional) commit(ctx context.Context, c ident.CheckpointID) e
 	if o.known() >= c {
 		return nil
 	}
+	segments, c := o.some(c)
 	if err := failpoint.Hit(failpoint.SinkCommitBeforeBegin); err != nil {
 		return err
 	}
 	err := o.tx.Write(ctx, func(send func(kafka.TransactionRecord) error) error {
-		for _, s := range o.before(c) {
+		for _, s := range segments {
 			if err := o.send(ctx, s, send); err != nil {
 				return err
 			}
@@ -365,14 +429,25 @@ func (o *kafkaTransactional) commit(ctx context.Context, c ident.CheckpointID) e
 	return failpoint.Hit(failpoint.SinkCommitEnded)
 }
 
+// some returns the oldest segments before c that one transaction takes, and the trigger that ends them: whole intervals, at
+// least one.
+func (o *kafkaTransactional) some(c ident.CheckpointID) ([]segment, ident.CheckpointID) {
+	all, bytes := o.before(c), int64(0)
+	for i, s := range all {
+		if bytes >= o.cfg.Bounds.Transaction && s.After > all[i-1].After {
+			return all[:i], s.After
+		}
+		bytes += s.file.Bytes
+	}
+	return all, c
+}
+
 // send hands the records of a segment to the transaction.
 func (o *kafkaTransactional) send(ctx context.Context, s segment, send func(kafka.TransactionRecord) error) error {
 	in, err := o.cfg.Store.Open(ctx, o.cfg.Stream, s.file)
 	switch {
-	case errors.Is(err, storage.ErrMissing):
-		return &Stop{Code: codeMissing, Err: err}
-	case errors.Is(err, storage.ErrDamaged):
-		return &Stop{Code: codeDamaged, Err: err}
+	case errors.Is(err, storage.ErrMissing), errors.Is(err, storage.ErrDamaged):
+		return o.lost(s, err)
 	case err != nil:
 		return err
 	}
@@ -380,24 +455,32 @@ func (o *kafkaTransactional) send(ctx context.Context, s segment, send func(kafk
 		return send(kafka.TransactionRecord{Topic: o.cfg.Topic, Partition: o.partition, Message: kafka.Message{Key: key, Value: value}})
 	})
 	if errors.Is(err, errInterval) {
-		err = &Stop{Code: codeDamaged, Err: err}
+		err = o.lost(s, err)
 	}
 	return errors.Join(err, in.Close())
 }
 
-// The codes of an interval that cannot be read.
+// lost is the stop of a segment that cannot be read any more.
+func (o *kafkaTransactional) lost(s segment, err error) error {
+	return &Stop{Code: codeResultsLost, Err: fmt.Errorf("%d results for topic %s from after checkpoint %d, which are not committed: %w", s.Rows, o.cfg.Topic, s.After, err)}
+}
+
 const (
-	codeMissing = "checkpoint_missing"
-	codeDamaged = "checkpoint_damaged"
+	// codeResultsLost is the code of results of a complete checkpoint whose file is gone before they were committed. It says nothing
+	// about the checkpoint that the stage began with.
+	codeResultsLost = "results_lost"
+	codeDamaged     = "checkpoint_damaged"
 )
 
 // outcome names the error of a transaction, and gives up a transactor that writes nothing more: the next attempt takes the id
 // over, and reads how the transaction has ended.
 func (o *kafkaTransactional) outcome(err error) error {
+	var stop *Stop
 	switch code := kafka.CodeOf(err); {
 	case code == kafka.CodeOutcomeUnknown:
 		o.tx.Close()
 		o.tx = nil
+	case errors.As(err, &stop):
 	case code != "" && code != kafka.CodeFenced && !kafka.Transient(err):
 		return &Stop{Code: string(code), Err: err}
 	}
@@ -417,6 +500,8 @@ func (o *kafkaTransactional) committed(c ident.CheckpointID) {
 	defer o.mu.Unlock()
 	o.marker = c
 	o.segments = slices.DeleteFunc(o.segments, func(s segment) bool { return s.After < c })
+	close(o.freed)
+	o.freed = make(chan struct{})
 }
 
 // tell keeps the problem of committing for the status.

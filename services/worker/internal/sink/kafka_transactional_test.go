@@ -68,13 +68,15 @@ type shown struct {
 	cp      ident.CheckpointID // the last one that was begun
 	out     participant
 	current error // what the coordinator says of the stage
+	bounds  TransactionalBounds
+	settled ident.CheckpointID // that the stage begins behind
 }
 
 const commitsTopic = "test.commits"
 
 func newShown(t *testing.T, addresses []string) *shown {
 	t.Helper()
-	s := &shown{t: t, b: newBroker(t, addresses), topic: testkafka.Topic(t)}
+	s := &shown{t: t, b: newBroker(t, addresses), topic: testkafka.Topic(t), bounds: DefaultTransactionalBounds()}
 	for _, name := range []string{s.topic, commitsTopic} {
 		_, err := s.b.client.CreateTopic(t.Context(), kafka.TopicSpec{Name: name, Partitions: 2, ReplicationFactor: 1})
 		if err != nil && kafka.CodeOf(err) != kafka.CodeTopicExists {
@@ -103,10 +105,12 @@ func (s *shown) begin(restored *manifest.Manifest) {
 	if restored != nil {
 		from = restored.Checkpoint
 	}
+	start := StartFrom(s.stage, from, restored, KindKafkaTransactional)
+	start.Settled = s.settled
 	s.out = NewKafkaTransactional(KafkaTransactional{
 		Brokers: s.b.client, Topic: s.topic, Commits: commitsTopic, ID: "test." + s.topic + ".agg.1", Stream: 7,
 		Task: ident.Task{Level: ident.LevelAgg, VGroup: 1}, Columns: columns, Keys: []int{0}, Store: s.store,
-		Current: func(context.Context) error { return s.current }, Start: *StartFrom(s.stage, from, restored, KindKafkaTransactional),
+		Current: func(context.Context) error { return s.current }, Start: *start, Bounds: s.bounds,
 	}, envOf(&memory{}, &rejects{})).(participant)
 }
 
@@ -128,7 +132,11 @@ func (s *shown) part() *manifest.Manifest {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return &manifest.Manifest{Stream: 7, Stage: s.stage, Checkpoint: s.cp, Sinks: []manifest.Sink{x}, Files: files}
+	m := &manifest.Manifest{Cluster: "test", Stream: 7, Name: "s", Task: "agg-1", Stage: s.stage, Checkpoint: s.cp, Tx: 1, Plan: "p", Sinks: []manifest.Sink{x}, Files: files}
+	if _, err := s.store.Commit(s.t.Context(), m); err != nil {
+		s.t.Fatal(err)
+	}
+	return m
 }
 
 func (s *shown) complete(c ident.CheckpointID) {
@@ -175,6 +183,132 @@ func (s *shown) want(what, want string) {
 	if got := s.visible(); got != want {
 		s.t.Errorf("%s: readers see %q, want %q", what, got, want)
 	}
+}
+
+// TestManyResultsOfAnInterval: they are several files, the checkpoint names all, and the stage after it commits them in order.
+func TestManyResultsOfAnInterval(t *testing.T) {
+	t.Parallel()
+	s := newShown(t, testkafka.Shared(t))
+	s.bounds.Segment = 1
+	s.begin(nil)
+	s.write(1, "a")
+	s.write(2, "b")
+	one := s.part()
+	if n := len(one.Sinks[0].Intervals); n != 2 {
+		t.Fatalf("%d files for an interval of two segments", n)
+	}
+	s.begin(one)
+	s.complete(1)
+	s.want("after the stage that follows", "1 2")
+}
+
+// TestWhatGatheredIsCommittedInParts: no transaction takes all that has come while the brokers were away, each ends with an interval,
+// and a death between two of them neither loses nor doubles anything.
+func TestWhatGatheredIsCommittedInParts(t *testing.T) {
+	t.Parallel()
+	s := newShown(t, testkafka.Shared(t))
+	s.bounds.Transaction = 1
+	s.begin(nil)
+	var last *manifest.Manifest
+	for i := range 4 {
+		s.write(1+i, "a")
+		last = s.part()
+	}
+	o := s.out.(*kafkaTransactional)
+	if err := o.await(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for want := ident.CheckpointID(1); want <= 2; want++ {
+		if err := o.commitSome(t.Context(), s.cp); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.known(); got != want {
+			t.Fatalf("the marker is %d, want %d", got, want)
+		}
+	}
+	s.want("after two of four parts", "1 2")
+	s.begin(last)
+	s.complete(s.cp)
+	s.want("after the stage that follows", "1 2 3 4")
+}
+
+// TestResultsThatWaitForBrokersAreBounded: the output takes no more while complete checkpoints wait, and goes on when they are
+// committed; what no complete checkpoint covers never holds up the trigger of the next.
+func TestResultsThatWaitForBrokersAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newShown(t, testkafka.Shared(t))
+	s.bounds.Segment, s.bounds.Due = 1, 1
+	s.begin(nil)
+	s.write(1, "a")
+	s.write(2, "a")
+	s.part() // fails: no complete checkpoint covers these
+	s.write(3, "a")
+	s.part()
+	o := s.out.(*kafkaTransactional)
+	o.mu.Lock()
+	o.due = s.cp // complete, and the brokers are away
+	o.mu.Unlock()
+	s.write(4, "a")
+	s.cp++
+	if err := s.out.Trigger(t.Context(), s.cp); err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.out.Prepare(within, s.cp); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a checkpoint passes while its results have no room: %v", err)
+	}
+	s.complete(s.cp - 1)
+	if _, _, err := s.out.Prepare(t.Context(), s.cp); err != nil {
+		t.Error(err)
+	}
+	s.complete(s.cp)
+	s.want("at the end", "1 2 3 4")
+}
+
+// TestAFileOfResultsThatIsGone: the stream stops by the name of what is lost, which is no checkpoint that another one could stand
+// in for.
+func TestAFileOfResultsThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newShown(t, testkafka.Shared(t))
+	s.begin(nil)
+	s.write(1, "a")
+	one := s.part()
+	if err := s.store.Drop(t.Context(), 7); err != nil {
+		t.Fatal(err)
+	}
+	err := s.out.Complete(t.Context(), one.Checkpoint)
+	var stop *Stop
+	if !errors.As(err, &stop) || stop.Code != "results_lost" || !errors.As(s.out.Stopped(), &stop) {
+		t.Errorf("%v, stopped %v", err, s.out.Stopped())
+	}
+	s.want("nothing of it", "")
+}
+
+// TestFilesOfALineThatWasCutAreLeftAlone: a stream goes back from 9 to 5, and the cleaner still hears of 9 when the new stage has
+// results in files.
+func TestFilesOfALineThatWasCutAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newShown(t, testkafka.Shared(t))
+	s.begin(nil)
+	var five *manifest.Manifest
+	for s.cp < 9 {
+		if m := s.part(); s.cp == 5 {
+			five = m
+		}
+	}
+	s.settled, s.bounds.Segment = 9, 1
+	s.begin(five)
+	s.write(1, "a")
+	if err := s.out.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.Retain(t.Context(), 7, []ident.CheckpointID{5, 9}); err != nil {
+		t.Fatal(err)
+	}
+	ten := s.part()
+	s.complete(ten.Checkpoint)
+	s.want("after the next checkpoint", "1")
 }
 
 func TestKafkaShowsWhatCompleteCheckpointsCover(t *testing.T) {

@@ -48,6 +48,9 @@ type Start struct {
 	// Sink and Files are what the output has said at Restored; nil where it has said nothing.
 	Sink  *manifest.Sink
 	Files []manifest.File
+	// Settled is the newest checkpoint that has ended when the stage begins, also of a line that the stream has gone back behind:
+	// files are made for later ones.
+	Settled ident.CheckpointID
 	// Retain is how many complete checkpoints of the stream are kept.
 	Retain int
 }

@@ -248,8 +248,11 @@ func (s *starting) restored(ctx context.Context, id ident.Task) (*manifest.Manif
 	switch {
 	case errors.Is(err, storage.ErrMissing):
 		return nil, coded{codeCheckpointMissing, fmt.Errorf("the manifest of %s, which node %s wrote: %w", id, want.Node, err)}
-	case err != nil:
+	case errors.Is(err, storage.ErrDamaged), errors.Is(err, manifest.ErrInvalid):
 		return nil, coded{codeCheckpointDamaged, fmt.Errorf("the manifest of %s: %w", id, err)}
+	case err != nil:
+		// A disk that hiccups, or a binary that is too old: no proof that the checkpoint is lost. The stage is tried again.
+		return nil, fmt.Errorf("the manifest of %s of checkpoint %d: %w", id, c, err)
 	case hash.String() != want.Manifest:
 		return nil, coded{codeCheckpointDamaged, fmt.Errorf("the manifest of %s of checkpoint %d is %s, the one that was reported is %s", id, c, hash, want.Manifest)}
 	}

@@ -107,7 +107,7 @@ func (s *starting) kafkaTransactional(c *task.Common, k *kafka.Client, topic str
 	r, cluster := s.r, s.r.engine.Cluster.Name
 	return sink.NewKafkaTransactional(sink.KafkaTransactional{
 		Brokers: s.outputTopics(k, topic), Topic: topic, Commits: cluster.CommitsTopic(), ID: cluster.TransactionalID(r.name, c.Self.Task), Stream: r.id, Task: c.Self.Task,
-		Columns: s.plan.Result.Fields(), Keys: s.plan.Result.Key, Store: c.Checkpoints.Store, Start: *start,
+		Columns: s.plan.Result.Fields(), Keys: s.plan.Result.Key, Store: c.Checkpoints.Store, Start: *start, Bounds: sink.DefaultTransactionalBounds(),
 		Current: func(ctx context.Context) error { return r.engine.Current(ctx, r.name, r.id, r.stage) },
 	}, env), nil
 }
@@ -141,7 +141,7 @@ func startOf(c *task.Common, kind string) *sink.Start {
 		return nil
 	}
 	start := sink.StartFrom(c.Self.Stage, c.Checkpoints.From, c.Checkpoints.Restored, kind)
-	start.Retain = int(c.Plan.Settings.RetainCheckpoints)
+	start.Retain, start.Settled = int(c.Plan.Settings.RetainCheckpoints), c.Checkpoints.Settled
 	return start
 }
 

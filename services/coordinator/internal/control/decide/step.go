@@ -70,6 +70,7 @@ var named = map[string]bool{
 	"target_mismatch":        true,
 	"plan_invalid":           true,
 	"sink_went_back":         true,
+	"results_lost":           true,
 	"checkpoint_lost":        true,
 	"state_mismatch":         true,
 }
