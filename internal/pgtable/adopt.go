@@ -22,7 +22,7 @@ const adoptRows = 200_000
 // checkpoint's (DESIGN §9). Later calls change nothing. It may be called by all tasks of the stream at once, by each before
 // it writes.
 //
-// Errors: Postgres's; what was done until then need not be done again.
+// Errors: ErrFenced when the table is a younger stream's; otherwise Postgres's. What was done until then need not be done again.
 func (t *Table) Adopt(ctx context.Context, db Beginner, f Fence) error {
 	for done := false; !done; {
 		err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) (err error) {
@@ -51,8 +51,19 @@ func (t *Table) adopt(ctx context.Context, tx pgx.Tx, f Fence) (done bool, err e
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return false, err
 	}
-	if cluster == f.Cluster && stream == f.Stream {
+	switch {
+	case cluster == f.Cluster && stream == f.Stream:
 		return true, nil
+	case cluster == f.Cluster && stream > f.Stream:
+		// Ids rise, and a table has one stream at a time: ours was dropped while this task was frozen. The table is the
+		// younger one's, whose _cp mean something.
+		return false, fmt.Errorf("the table is stream %d's by now: %w", stream, ErrFenced)
+	case cluster == f.Cluster:
+		// A task of the older stream that is frozen behind its look at the fence would go on writing into a table that is
+		// ours. Without the row it writes nothing; within its transaction it holds the row, and this waits.
+		if _, err := tx.Exec(ctx, "DELETE FROM pondage.fence WHERE cluster = $1 AND stream = $2", cluster, stream); err != nil {
+			return false, err
+		}
 	}
 	tag, err := tx.Exec(ctx, fmt.Sprintf("UPDATE %s SET %s = $1 WHERE ctid = ANY (ARRAY(SELECT ctid FROM %[1]s WHERE %[2]s > $1 LIMIT $2))",
 		t.ident(), CheckpointColumn), int64(foreign), adoptRows)

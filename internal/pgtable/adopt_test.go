@@ -68,6 +68,39 @@ func TestNamesBesideFitAndDiffer(t *testing.T) {
 	}
 }
 
+// TestATableGoesToYoungerStreamsOnly: a task of a dropped stream that was frozen at any point neither takes the table back nor
+// writes into it.
+func TestATableGoesToYoungerStreamsOnly(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t)
+	table := newTable("handed_on")
+	older := Fence{Cluster: "test", Stream: 4000, VGroup: 1, Stage: 7}
+	younger := Fence{Cluster: "test", Stream: 4001, VGroup: 1, Stage: 1}
+	if _, err := table.Create(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	writes := func(f Fence) error {
+		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return f.hold(t.Context(), tx) })
+	}
+	for _, f := range []Fence{older, younger} {
+		if err := errors.Join(f.Raise(t.Context(), pool), table.Adopt(t.Context(), pool, f), writes(f)); err != nil {
+			t.Fatalf("stream %d: %v", f.Stream, err)
+		}
+	}
+	if err := writes(older); !errors.Is(err, ErrFenced) {
+		t.Errorf("the older one writes: %v", err)
+	}
+	if err := older.Raise(t.Context(), pool); err != nil { // it knows of no other stream
+		t.Fatal(err)
+	}
+	if err := table.Adopt(t.Context(), pool, older); !errors.Is(err, ErrFenced) {
+		t.Errorf("the older one takes the table back: %v", err)
+	}
+	if err := writes(younger); err != nil {
+		t.Errorf("the younger one does not write any more: %v", err)
+	}
+}
+
 // TestWhatAStreamLeaves: the results stay, nothing else does; a table that is another stream's by now keeps what is beside it,
 // and whoever still writes for the dropped stream is fenced.
 func TestWhatAStreamLeaves(t *testing.T) {
@@ -102,12 +135,6 @@ func TestWhatAStreamLeaves(t *testing.T) {
 		}
 		leave() // before anything is there
 		begin(first)
-		begin(second)
-		leave()
-		if beside, rows := left(); beside != 1 || rows != 0 {
-			t.Errorf("delivery %d, adopted by another stream: %d tables beside it, %d rows of the first", d, beside, rows)
-		}
-		begin(first)
 		leave()
 		if beside, rows := left(); beside != 0 || rows != 0 {
 			t.Errorf("delivery %d: %d tables beside it and %d rows are left", d, beside, rows)
@@ -119,5 +146,11 @@ func TestWhatAStreamLeaves(t *testing.T) {
 			t.Errorf("delivery %d: a writer of the dropped stream: %v", d, err)
 		}
 		leave() // again
+		begin(first)
+		begin(second)
+		leave()
+		if beside, rows := left(); beside != 1 || rows != 0 {
+			t.Errorf("delivery %d, adopted by another stream: %d tables beside it, %d rows of the first", d, beside, rows)
+		}
 	}
 }

@@ -118,12 +118,13 @@ func (f Fence) session() (owner, name string) {
 	return owner, fmt.Sprintf("%s%d", owner, f.Stage)
 }
 
-// endOlder ends the sessions of older stages that are within a transaction that holds the fence.
+// endOlder ends the sessions of older stages that are within a transaction that holds the fence: in this database, since a
+// server may have several with a cluster of the same name.
 func (f Fence) endOlder(ctx context.Context, db Beginner) error {
 	owner, _ := f.session()
 	return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE starts_with(application_name, $1) AND substr(application_name, length($1) + 1) ~ '^[0-9]+$'
+			WHERE datname = current_database() AND starts_with(application_name, $1) AND substr(application_name, length($1) + 1) ~ '^[0-9]+$'
 			AND substr(application_name, length($1) + 1)::bigint < $2 AND pid <> pg_backend_pid()`, owner, int64(f.Stage))
 		return err
 	})

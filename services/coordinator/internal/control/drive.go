@@ -232,7 +232,7 @@ func (s *Service) stepCheckpoint(ctx context.Context, p *picture, r row, d check
 	if errors.Is(err, store.ErrVoid) || errors.Is(err, store.ErrNotFound) {
 		return true, nil // a reset, or another leader, was first; the loop looks again
 	}
-	return true, err
+	return err == nil, err // what fails is done again with the next look, not at once
 }
 
 // request asks the nodes of source tasks, beside the loop, for the parts of tasks that have not answered.
@@ -316,7 +316,7 @@ func (s *Service) checkpointAges(tell func(stream string, age time.Duration)) {
 
 // failCheckpoint writes that it has failed. That never fails the stream; many in a row are somebody's business.
 func (s *Service) failCheckpoint(ctx context.Context, p *picture, r row, d checkpoint.Decision) error {
-	a := r.running.Attempt()
+	a, retain := r.running.Attempt(), s.layout(r).Checkpoints.Retain
 	err := s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) error {
 		if _, err := store.FailCheckpoint(ctx, tx, a, store.Cause{Code: d.Code, Message: d.Reason}); err != nil {
 			return err
@@ -326,7 +326,11 @@ func (s *Service) failCheckpoint(ctx context.Context, p *picture, r row, d check
 			e = streamEvent(r.Stream, store.Alert, "checkpoints_failing", "%s failed in a row; the last, %d: %s",
 				counted(r.Failed+1, "checkpoint"), a.Checkpoint, d.Reason)
 		}
-		return tx.InsertEvent(ctx, e)
+		if err := tx.InsertEvent(ctx, e); err != nil {
+			return err
+		}
+		_, err := store.DropCheckpoints(ctx, tx, a.Stream, retain) // older failures: a stream may fail for weeks
+		return err
 	})
 	if err == nil {
 		s.Metrics.failed(r.Name)

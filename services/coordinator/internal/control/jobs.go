@@ -126,10 +126,11 @@ func (s *Service) runTopics(ctx context.Context, wg *sync.WaitGroup, p *picture,
 
 func (s *Service) workOnTopics(ctx context.Context, p *picture, r row, kind jobKind) error {
 	if kind == deleteTopics {
-		if err := s.Edges.Delete(ctx, droppedTopics(p.cluster.Name, r)); err != nil {
+		dropped := droppedTopics(p.cluster.Name, r)
+		if err := s.Edges.Delete(ctx, dropped); err != nil {
 			return err
 		}
-		return s.leaveSink(ctx, p, r)
+		return s.leaveOutputs(ctx, p, r, dropped)
 	}
 	set, err := s.topicSet(p.cluster.Name, r)
 	if err != nil {
@@ -138,22 +139,39 @@ func (s *Service) workOnTopics(ctx context.Context, p *picture, r row, kind jobK
 	return s.Edges.Ensure(ctx, set)
 }
 
-// leaveWithin bounds what a dropped stream waits for the database of its output.
+// leaveWithin bounds what a dropped stream waits for each system that its results are in.
 const leaveWithin = 5 * time.Second
 
-// leaveSink cleans up behind a dropped stream where its results are. A database that is away or says no is no reason to keep
-// the stream: an event names what stays there.
-func (s *Service) leaveSink(ctx context.Context, p *picture, r row) error {
-	within, cancel := context.WithTimeout(ctx, leaveWithin)
-	defer cancel()
-	err := s.Sinks.Leave(within, p.cluster.Name, r.ID, r.SourceSpec, r.Spec)
-	if err == nil || ctx.Err() != nil {
-		return ctx.Err()
+// leaveOutputs cleans up behind a dropped stream where its results are. Brokers or a database that are away or say no are no
+// reason to keep the stream: an event names what stays there.
+func (s *Service) leaveOutputs(ctx context.Context, p *picture, r row, dropped TopicSet) error {
+	for _, output := range []struct {
+		stays string
+		clean func(context.Context) error
+	}{
+		{"markers and open transactions of the Kafka output", func(ctx context.Context) error { return s.Edges.Forget(ctx, dropped) }},
+		{"tables beside the results and rows in the schema pondage", func(ctx context.Context) error {
+			return s.Sinks.Leave(ctx, p.cluster.Name, r.ID, r.SourceSpec, r.Spec)
+		}},
+	} {
+		within, cancel := context.WithTimeout(ctx, leaveWithin)
+		why := output.clean(within)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if why == nil {
+			continue
+		}
+		s.Log.Warn("clean up behind a dropped stream", "stream", r.Name, "stays", output.stays, "error", why)
+		err := s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) error {
+			return tx.InsertEvent(ctx, streamEvent(r.Stream, store.Warning, "output_not_cleaned", "%s stay: %v", output.stays, why))
+		})
+		if err != nil {
+			return err
+		}
 	}
-	s.Log.Warn("clean up behind a dropped stream", "stream", r.Name, "error", err)
-	return s.guarded(ctx, p.term, func(ctx context.Context, tx store.Tx) error {
-		return tx.InsertEvent(ctx, streamEvent(r.Stream, store.Warning, "output_not_cleaned", "tables beside the results and rows in the schema pondage stay: %v", err))
-	})
+	return nil
 }
 
 // topicSet names the topics that a stream needs.

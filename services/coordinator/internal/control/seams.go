@@ -122,9 +122,11 @@ type Edges interface {
 	// Ensure makes what is missing and checks the settings of what is there. Errors: *Error with CodeTopicMismatch (the
 	// difference in the message) or CodeKafkaUnreachable.
 	Ensure(ctx context.Context, t TopicSet) error
-	// Delete deletes the edges, the late topic and, where its brokers answer, the group; one that is not there is fine. Of a transactional target it ends what tasks
-	// that died have left open, and takes back the markers.
+	// Delete deletes the edges, the late topic and, where its brokers answer, the group; one that is not there is fine.
 	Delete(ctx context.Context, t TopicSet) error
+	// Forget ends what tasks of a dropped stream that died have left open in a transactional target, and takes back the
+	// markers. An error says what stays there; it keeps no stream from being dropped.
+	Forget(ctx context.Context, t TopicSet) error
 }
 
 // Nodes calls workers.

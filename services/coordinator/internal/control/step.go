@@ -28,30 +28,29 @@ func (s *Service) stepStream(ctx context.Context, p *picture, r row, wg *sync.Wa
 		s.runTopics(ctx, wg, p, r, deleteTopics)
 		return false, nil
 	case decide.DeleteRow:
-		return true, s.ifUnchanged(ctx, p, r, s.deleteRow)
+		err = s.ifUnchanged(ctx, p, r, s.deleteRow)
 	case decide.Place:
 		placed, _, _ := s.place(p, r)
-		err := s.ifUnchanged(ctx, p, r, placing(placed, s.Clock.Now()))
-		if err == nil {
+		if err = s.ifUnchanged(ctx, p, r, placing(placed, s.Clock.Now())); err == nil {
 			err = failpoint.Hit(failpoint.ControlPlaced)
 		}
-		return true, err
 	case decide.FallBack:
-		return true, s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
+		err = s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
 			return s.fallBack(ctx, tx, row, d.Cause, s.progress(r))
 		})
 	case decide.Advance, decide.Restage, decide.Fail:
 		progress := s.progress(r)
-		err := s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
+		err = s.ifUnchanged(ctx, p, r, func(ctx context.Context, tx store.Tx, row store.Stream) error {
 			return apply(ctx, tx, row, d, progress)
 		})
 		if err == nil && d.Do == decide.Restage {
 			s.Metrics.reset(r.Name, d.Cause)
 			err = failpoint.Hit(failpoint.ControlReset)
 		}
-		return true, err
+	default:
+		err = fmt.Errorf("unknown decision %s", d.Do)
 	}
-	return false, fmt.Errorf("unknown decision %s", d.Do)
+	return err == nil, err // what fails is done again with the next look, not at once
 }
 
 // ifUnchanged runs act on the locked row when it is still the one that was decided on; otherwise nothing happens and the

@@ -95,7 +95,7 @@ type world struct {
 	more    int             // partitions beyond the first two
 	during  func()          // runs in Resolve
 	targets error           // of Check
-	leaves  error           // of Leave
+	leaves  error           // of Leave and Forget
 	left    []ident.StreamID
 }
 
@@ -166,6 +166,12 @@ func (w *world) Delete(_ context.Context, t TopicSet) error {
 		delete(w.topics, name)
 	}
 	return nil
+}
+
+func (w *world) Forget(context.Context, TopicSet) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.leaves
 }
 
 func (w *world) count() int {

@@ -85,16 +85,22 @@ func (t Topics) ensureOutput(ctx context.Context, set control.TopicSet) error {
 	return err
 }
 
-// forget ends the transactions that tasks of a dropped stream have left open, and takes their markers back: a stream that is
-// made again under the name begins without.
-func (t Topics) forget(ctx context.Context, set control.TopicSet) error {
+// Forget implements control.Edges. A stream that is made again under the name begins without markers; where they stay, its
+// outputs set them back themselves.
+func (t Topics) Forget(ctx context.Context, set control.TopicSet) error {
+	if set.Output == "" {
+		return nil
+	}
 	stream, err := spec.ParseStream(set.Stream)
-	if err != nil || stream.Outputs.Kafka == nil || stream.Outputs.Kafka.Delivery != spec.DeliveryTransactional {
-		return nil //nolint:nilerr // a specification that this binary does not read any more can be dropped all the same
+	if err != nil {
+		return err
+	}
+	if stream.Outputs.Kafka == nil || stream.Outputs.Kafka.Delivery != spec.DeliveryTransactional {
+		return nil
 	}
 	k, err := t.Hub.Kafka(stream.Outputs.Kafka.Connection)
 	if err != nil {
-		return nil //nolint:nilerr // nor does a secret that is gone keep a stream: brokers end its transactions by time
+		return err
 	}
 	commits, err := k.Client.Topic(ctx, set.Commits)
 	if kafka.CodeOf(err) == kafka.CodeTopicUnknown {
@@ -140,10 +146,7 @@ func (t Topics) Delete(ctx context.Context, set control.TopicSet) error {
 		}
 	}
 	t.forgetPositions(ctx, set)
-	if set.Output == "" {
-		return nil
-	}
-	return topicError(t.forget(ctx, set))
+	return nil
 }
 
 // forgetPositions deletes the group of a dropped stream's source positions, so that a stream which is made again under the name
