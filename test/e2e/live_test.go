@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,15 +58,46 @@ func TestLiveResultsComeAndGoOn(t *testing.T) {
 	next("stage")
 	c.put(t, src, 0, record("a", 1000, 1))
 	first := next("row")
-	if want := `{"cp":"0","row":` + counted(1, 1) + `}`; first.Data != want {
-		t.Errorf("event %s, want %s", first.Data, want)
+	if want := `,"row":` + counted(1, 1) + `}`; !strings.HasSuffix(first.Data, want) {
+		t.Errorf("event %s, want %s in it", first.Data, want)
 	}
 	c.put(t, src, 0, record("a", 2000, 2))
 	next("row")
 	c.settles(t, name, counted(2, 3))
 	again := c.follow(t, name, first.ID)
-	if e := again("row"); e.Data != `{"cp":"0","row":`+counted(2, 3)+`}` {
+	if e := again("row"); !strings.HasSuffix(e.Data, `,"row":`+counted(2, 3)+`}`) {
 		t.Errorf("behind %s comes %s", first.ID, e.Data)
+	}
+}
+
+// TestLiveResultsSayWhatStays: rows carry the checkpoint trigger before them, and a complete checkpoint is told.
+func TestLiveResultsSayWhatStays(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	name, src := c.atOnce(t)
+	c.untilState(t, name, "running")
+	next := c.follow(t, name, "")
+	next("stage")
+	cp := func(e client.Event) (n int64) {
+		t.Helper()
+		var data struct {
+			CP int64 `json:"cp,string"`
+		}
+		if err := json.Unmarshal([]byte(e.Data), &data); err != nil {
+			t.Fatalf("%s: %v", e.Data, err)
+		}
+		return data.CP
+	}
+	c.put(t, src, 0, record("a", 1000, 1))
+	before := cp(next("row"))
+	c.checkpoint(t, name)
+	committed := cp(next("committed"))
+	if committed <= before {
+		t.Errorf("a row from after checkpoint %d, then checkpoint %d is complete", before, committed)
+	}
+	c.put(t, src, 0, record("a", 2000, 2))
+	if after := cp(next("row")); after < committed {
+		t.Errorf("a row from behind checkpoint %d says %d", committed, after)
 	}
 }
 

@@ -136,7 +136,7 @@ type LiveEvent struct {
 	// Data A JSON object.
 	Data string `json:"data"`
 
-	// Event stage, row or gap.
+	// Event stage, row, committed or gap.
 	Event string  `json:"event"`
 	ID    *string `json:"id,omitempty"`
 }
@@ -546,8 +546,10 @@ type ClientInterface interface {
 	// Server-sent events, each with the id that goes on behind it:
 	//
 	// - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
-	// - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
-	//   form of the results.
+	// - `row`, a result. data: `{"cp":"7","row":{…}}`; cp is the id of the last checkpoint trigger before it, 0 before the
+	//   first, row has the form of the results.
+	// - `committed`, a checkpoint is complete: rows whose cp is below it stay, and a recovery gives only others again.
+	//   data: `{"cp":"8"}`
 	// - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
 	//   when the number is not known (the id was one of another stage).
 	//
@@ -917,8 +919,10 @@ func (c *Client) GetResults(ctx context.Context, name externalRef0.Name, params 
 // Server-sent events, each with the id that goes on behind it:
 //
 //   - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
-//   - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
-//     form of the results.
+//   - `row`, a result. data: `{"cp":"7","row":{…}}`; cp is the id of the last checkpoint trigger before it, 0 before the
+//     first, row has the form of the results.
+//   - `committed`, a checkpoint is complete: rows whose cp is below it stay, and a recovery gives only others again.
+//     data: `{"cp":"8"}`
 //   - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
 //     when the number is not known (the id was one of another stage).
 //
@@ -1948,8 +1952,10 @@ type ClientWithResponsesInterface interface {
 	// Server-sent events, each with the id that goes on behind it:
 	//
 	// - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
-	// - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
-	//   form of the results.
+	// - `row`, a result. data: `{"cp":"7","row":{…}}`; cp is the id of the last checkpoint trigger before it, 0 before the
+	//   first, row has the form of the results.
+	// - `committed`, a checkpoint is complete: rows whose cp is below it stay, and a recovery gives only others again.
+	//   data: `{"cp":"8"}`
 	// - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
 	//   when the number is not known (the id was one of another stage).
 	//
@@ -2911,8 +2917,10 @@ func (c *ClientWithResponses) GetResultsWithResponse(ctx context.Context, name e
 // Server-sent events, each with the id that goes on behind it:
 //
 //   - `stage`, the first one, and again when the stream begins a new stage. data: `{"stage":"3"}`
-//   - `row`, a result. data: `{"cp":"0","row":{…}}`; cp is the id of the last checkpoint trigger before it, row has the
-//     form of the results.
+//   - `row`, a result. data: `{"cp":"7","row":{…}}`; cp is the id of the last checkpoint trigger before it, 0 before the
+//     first, row has the form of the results.
+//   - `committed`, a checkpoint is complete: rows whose cp is below it stay, and a recovery gives only others again.
+//     data: `{"cp":"8"}`
 //   - `gap`, when rows that the reader wanted are no longer kept: query the results. data: `{"lost":"17"}`, or null
 //     when the number is not known (the id was one of another stage).
 //

@@ -136,3 +136,28 @@ func TestRingsStayWithinTheNodesShare(t *testing.T) {
 		t.Errorf("%d of %d bytes are free at the end", m.free, all)
 	}
 }
+
+// TestWhatStaysIsTold: rows carry the trigger before them, of their own vgroup, and the newest complete checkpoint wakes who waits.
+func TestWhatStaysIsTold(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(3, 2).From(4)
+	p := f.End()
+	f.Publish(0, rows(0, 1))
+	f.Passed(0, 5)
+	f.Publish(0, rows(1, 2))
+	f.Publish(1, rows(9, 10))
+	out, _, wait := f.Read(&p)
+	var got []string
+	for _, r := range out {
+		got = append(got, fmt.Sprint(r.VGroup, "@", r.After))
+	}
+	if fmt.Sprint(got) != "[0@4 0@5 1@4]" || f.Completed() != 4 {
+		t.Errorf("%v, complete %d", got, f.Completed())
+	}
+	f.Complete(5)
+	<-wait
+	f.Complete(4) // an old word
+	if f.Completed() != 5 {
+		t.Errorf("complete %d", f.Completed())
+	}
+}

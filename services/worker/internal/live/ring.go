@@ -21,18 +21,20 @@ type Memory interface {
 type Feed struct {
 	memory Memory
 
-	mu      sync.Mutex
-	stage   ident.Stage
-	rings   []ring
-	changed chan struct{} // closed and replaced at every change
-	ended   bool
+	mu       sync.Mutex
+	stage    ident.Stage
+	complete ident.CheckpointID // results from before it stay
+	rings    []ring
+	changed  chan struct{} // closed and replaced at every change
+	ended    bool
 }
 
 // ring is the last results of one vgroup.
 type ring struct {
 	entries []entry
 	bytes   int
-	next    uint64 // sequence of the next row
+	next    uint64             // sequence of the next row
+	passed  ident.CheckpointID // the last trigger before what comes now
 }
 
 // entry is a batch and the sequence of its first row.
@@ -40,6 +42,7 @@ type entry struct {
 	first uint64
 	rows  *block.Batch
 	bytes int
+	after ident.CheckpointID // the last trigger before it
 }
 
 // NewFeed returns the feed of a stream in a stage, with V vgroups, bounded by RingBytes alone.
@@ -51,6 +54,40 @@ func NewFeed(stage ident.Stage, vgroups int) *Feed {
 func (f *Feed) Within(m Memory) *Feed {
 	f.memory = m
 	return f
+}
+
+// From says which checkpoint the stage has restored. To be called before the first Publish.
+func (f *Feed) From(c ident.CheckpointID) *Feed {
+	f.complete = c
+	for i := range f.rings {
+		f.rings[i].passed = c
+	}
+	return f
+}
+
+// Passed says that a checkpoint's trigger has passed the task of a vgroup: what it publishes from now on comes after.
+func (f *Feed) Passed(vg ident.VGroup, c ident.CheckpointID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rings[vg].passed = c
+}
+
+// Complete says that a checkpoint is complete: no recovery gives the results from before its trigger again.
+func (f *Feed) Complete(c ident.CheckpointID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c <= f.complete || f.ended {
+		return
+	}
+	f.complete = c
+	f.announce()
+}
+
+// Completed is the newest complete checkpoint; 0: there is none.
+func (f *Feed) Completed() ident.CheckpointID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.complete
 }
 
 // unbounded is memory that nobody counts.
@@ -83,7 +120,7 @@ func (f *Feed) Publish(vg ident.VGroup, rows *block.Batch) {
 		taken = f.memory.TryTake(int64(size))
 	}
 	if taken {
-		r.entries = append(r.entries, entry{first: first, rows: rows, bytes: size})
+		r.entries = append(r.entries, entry{first: first, rows: rows, bytes: size, after: r.passed})
 		r.bytes += size
 	}
 	f.announce()
@@ -140,9 +177,11 @@ func (f *Feed) End() Position {
 	return p
 }
 
-// Rows is a run of results of one vgroup: rows [From, To) of the batch.
+// Rows is a run of results of one vgroup: rows [From, To) of the batch, which came after a checkpoint's trigger and before
+// the next one's.
 type Rows struct {
 	VGroup   ident.VGroup
+	After    ident.CheckpointID
 	Batch    *block.Batch
 	From, To int
 }
@@ -172,7 +211,7 @@ func (f *Feed) Read(p *Position) (out []Rows, lost int64, wait <-chan struct{}) 
 			if p.Next[i] >= end {
 				continue
 			}
-			out = append(out, Rows{VGroup: ident.VGroup(i), Batch: e.rows, From: int(p.Next[i] - e.first), To: e.rows.Rows()})
+			out = append(out, Rows{VGroup: ident.VGroup(i), After: e.after, Batch: e.rows, From: int(p.Next[i] - e.first), To: e.rows.Rows()})
 			p.Next[i] = end
 		}
 	}

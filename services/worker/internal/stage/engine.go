@@ -73,9 +73,9 @@ func (e *Engine) Feed(id ident.StreamID) *live.Feed {
 	return e.feeds[id]
 }
 
-// openFeed makes the live results of a stage. Those of the stage before have ended with it.
-func (e *Engine) openFeed(id ident.StreamID, stage ident.Stage) *live.Feed {
-	f := live.NewFeed(stage, e.Cluster.VGroups).Within(e.Live)
+// openFeed makes the live results of a stage that goes on from a checkpoint. Those of the stage before have ended with it.
+func (e *Engine) openFeed(id ident.StreamID, stage ident.Stage, from ident.CheckpointID) *live.Feed {
+	f := live.NewFeed(stage, e.Cluster.VGroups).Within(e.Live).From(from)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.feeds[id] = f

@@ -107,7 +107,11 @@ func (s *starting) understand() error {
 // open makes what all tasks of the run share.
 func (s *starting) open() {
 	r := s.r
-	s.feed = r.engine.openFeed(r.id, r.stage)
+	var from ident.CheckpointID
+	if s.order.Restore != nil {
+		from = ident.CheckpointID(s.order.Restore.Checkpoint)
+	}
+	s.feed = r.engine.openFeed(r.id, r.stage, from)
 	r.atEnd(func() { r.engine.closeFeed(r.id, s.feed) })
 	s.aside = newAside(r.engine.Cluster.Name, s.plan, s.edges.Producer)
 	r.atEnd(s.aside.close)

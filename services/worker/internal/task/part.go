@@ -36,6 +36,9 @@ func (p *Participant) freeze(ctx context.Context, f align.Freeze) error {
 		}
 	}
 	self := common.Self
+	if common.Live != nil {
+		common.Live.Passed(self.Task.VGroup, f.Checkpoint)
+	}
 	x := &part{manifest: &manifest.Manifest{
 		Cluster: p.cfg.Cluster, Stream: self.Stream, Name: common.Plan.Stream.Name, Stage: self.Stage, Checkpoint: f.Checkpoint, Tx: f.Tx,
 		Task: self.Task.String(), Plan: common.Plan.Fingerprint(),
@@ -136,6 +139,9 @@ func (p *Participant) commit(c ident.CheckpointID) {
 		}
 	}
 	outputs := p.shell.common.Outputs
+	if feed := p.shell.common.Live; feed != nil {
+		feed.Complete(c)
+	}
 	p.running.Go(func() {
 		err := failpoint.Hit(failpoint.CheckpointBeforeCommit)
 		if err == nil {

@@ -3,11 +3,13 @@ package watch
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
+	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/services/worker/internal/live"
 )
 
@@ -19,6 +21,8 @@ const (
 	kindStage kind = "stage" // a stage begins, or is gone on with
 	kindRow   kind = "row"
 	kindGap   kind = "gap" // rows that were wanted are no longer kept
+	// kindCommitted says that a checkpoint is complete: rows whose cp is below it stay.
+	kindCommitted kind = "committed"
 )
 
 // event is one event, and where to go on behind it.
@@ -26,10 +30,16 @@ type event struct {
 	kind kind
 	at   live.Position
 	data []byte // one line of JSON
+	// checkpoint is that of a committed event.
+	checkpoint ident.CheckpointID
 }
 
 func stageEvent(at live.Position) event {
 	return event{kind: kindStage, at: clone(at), data: fmt.Appendf(nil, `{"stage":"%d"}`, at.Stage)}
+}
+
+func committedEvent(at live.Position, c ident.CheckpointID) event {
+	return event{kind: kindCommitted, at: clone(at), data: fmt.Appendf(nil, `{"cp":"%d"}`, c), checkpoint: c}
 }
 
 // lostUnknown is the number of lost rows when it is not known, as live has it.
@@ -71,6 +81,13 @@ func readEvents(from io.Reader, tell func(event) error) error {
 				return err
 			}
 			e.at = at
+			if e.kind == kindCommitted {
+				if err := json.Unmarshal(e.data, &struct {
+					CP *ident.CheckpointID `json:"cp,string"`
+				}{&e.checkpoint}); err != nil {
+					return fmt.Errorf("event committed: %w", err)
+				}
+			}
 			if err := tell(e); err != nil {
 				return err
 			}

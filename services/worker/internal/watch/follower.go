@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/pondage/pondage/internal/block"
@@ -79,6 +80,7 @@ func (f *follower) follow(ctx context.Context, feed *live.Feed, at live.Position
 		at = live.Position{Stage: stage, Next: make([]uint64, len(feed.End().Next))} // a stage was passed over meanwhile
 	}
 	begun := false
+	var committed ident.CheckpointID
 	for {
 		ended := feed.Closed() // asked before reading: nothing is published behind it
 		rows, lost, more := feed.Read(&at)
@@ -96,6 +98,12 @@ func (f *follower) follow(ctx context.Context, feed *live.Feed, at live.Position
 		}
 		for _, r := range rows {
 			if err := f.rows(r, &before, tell); err != nil {
+				return err
+			}
+		}
+		if c := feed.Completed(); c > committed {
+			committed = c
+			if err := tell(committedEvent(before, c)); err != nil {
 				return err
 			}
 		}
@@ -150,8 +158,7 @@ func (f *follower) rows(r live.Rows, at *live.Position, tell func(event) error) 
 		}
 		e := event{kind: kindRow, at: clone(*at)}
 		e.at.Next[r.VGroup] = first + uint64(int(i)-r.From) + 1
-		// No checkpoint has been taken: every result is from before the first trigger.
-		e.data = append(f.encoder.AppendRow([]byte(`{"cp":"0","row":`), r.Batch.Cols, int(i)), '}')
+		e.data = append(f.encoder.AppendRow(fmt.Appendf(nil, `{"cp":"%d","row":`, r.After), r.Batch.Cols, int(i)), '}')
 		if err := tell(e); err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 type merger struct {
 	at     live.Position
 	spoken map[int]bool // the sources that have said where they stand
+	// committed is the newest complete checkpoint that was told: every source tells of each.
+	committed ident.CheckpointID
 }
 
 func newMerger(at live.Position) *merger { return &merger{at: clone(at), spoken: map[int]bool{}} }
@@ -17,7 +19,7 @@ func newMerger(at live.Position) *merger { return &merger{at: clone(at), spoken:
 type verdict uint8
 
 const (
-	drop   verdict = iota // of a lower stage, or the word of a source that it stands here
+	drop   verdict = iota // of a lower stage, the word of a source that it stands here, or one that another has said
 	pass                  // the watcher gets it
 	leaves                // the stage is over: the event is of a higher one
 )
@@ -38,6 +40,12 @@ func (m *merger) take(source int, e event) (event, verdict) {
 	if e.kind == kindStage {
 		m.spoken[source] = true
 		return e, drop
+	}
+	if e.kind == kindCommitted {
+		if e.checkpoint <= m.committed {
+			return e, drop
+		}
+		m.committed = e.checkpoint
 	}
 	e.at = clone(m.at)
 	return e, pass

@@ -395,4 +395,13 @@ func TestEventsOfAnOldStageAreDropped(t *testing.T) {
 	if e, v := m.take(1, event{kind: kindRow, at: live.Position{Stage: 5, Next: []uint64{0, 1}}}); v != pass || e.at.String() != "5/3.1" {
 		t.Errorf("a row of another node: %v, %v", v, e.at)
 	}
+	at := begin(5, 2)
+	for i, c := range []struct {
+		event event
+		want  verdict
+	}{{committedEvent(at, 7), pass}, {committedEvent(at, 7), drop}, {committedEvent(at, 6), drop}, {committedEvent(at, 8), pass}} {
+		if _, v := m.take(i%2, c.event); v != c.want {
+			t.Errorf("word %d of a complete checkpoint: %v, want %v", i, v, c.want)
+		}
+	}
 }
