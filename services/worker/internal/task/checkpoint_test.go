@@ -381,6 +381,36 @@ func TestABoundedStreamTakesItsLastCheckpoint(t *testing.T) {
 	})
 }
 
+// TestAFinishedTaskHasToldEverything: whoever hears that a task is finished ends the stage, and looks at no later report.
+func TestAFinishedTaskHasToldEverything(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, s := newHeadquarters(t, scene{stream: rowsByDevice, vgroups: 1, partitions: 1, bounded: true}, nil)
+		const records = 3
+		for i := range records {
+			s.record(0, "a", 1, i)
+		}
+		told := 0
+		s.changed = func(id ident.Task) {
+			x, ok := s.sources[id]
+			if !ok {
+				return
+			}
+			if r := x.Report(); r.State == task.Finished {
+				told++
+				if n := r.Progress.Partitions[0].Counters.Accepted(); n != records {
+					t.Errorf("a finished task has counted %d of %d records", n, records)
+				}
+			}
+		}
+		s.start()
+		s.wantFinished()
+		if told == 0 {
+			t.Error("nobody was told")
+		}
+	})
+}
+
 // TestWindowsGoOnFromTheirFiles: base and deltas, also those of a checkpoint that failed; what was not written is written
 // by the next one. Results are those of a run without a stop, each once.
 func TestWindowsGoOnFromTheirFiles(t *testing.T) {

@@ -143,7 +143,7 @@ func (r *Receiver) run(ctx context.Context) error {
 			return r.finish(ctx)
 		}
 		if r.finished {
-			r.apply(task.BoundReached) // and takes part in checkpoints until the stage ends
+			r.boundReached(func() Progress { return r.progress(0) }) // and takes part in checkpoints until the stage ends
 		}
 	}
 }

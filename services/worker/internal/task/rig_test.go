@@ -61,6 +61,8 @@ var streams atomic.Int64
 
 // stage is a running stage of a stream.
 type stage struct {
+	// changed hears that a task's report has changed, from the task's goroutine; nil: nobody.
+	changed   func(ident.Task)
 	t         *testing.T
 	scene     scene
 	id        ident.StreamID
@@ -147,7 +149,11 @@ func (s *stage) common(id ident.Task) Common {
 	c := Common{
 		Self: dispatch.Self{Stream: s.id, Stage: 1, Task: id, Place: node1}, Plan: s.plan, Reader: s.kafka, Aside: s.aside,
 		Memory: s.pool.Open(dispatch.Holder{Stream: s.id, Task: id}), Metrics: metrics, Tracing: s.scene.tracing,
-		Log: slog.New(slog.DiscardHandler), Started: time.Now(), Changed: func() {},
+		Log: slog.New(slog.DiscardHandler), Started: time.Now(), Changed: func() {
+			if s.changed != nil {
+				s.changed(id)
+			}
+		},
 	}
 	if s.scene.checkpoints != nil {
 		c.Checkpoints = s.scene.checkpoints(id)

@@ -81,6 +81,7 @@ type shell struct {
 	meter    *meter
 	machine  task.Machine
 	reported time.Time // when the report was last made
+	complete bool      // the report of the end of the input is made
 	// participant is the task's side of checkpoints; nil: it takes part in none.
 	participant *Participant
 
@@ -160,6 +161,16 @@ func (s *shell) apply(e task.Event) {
 	s.latest.State = s.machine.State()
 	s.mu.Unlock()
 	s.common.Changed()
+}
+
+// boundReached says that the task's input has ended; it may be said again. The progress comes before the state: who hears of a
+// finished task may end the stage, and looks at no later report.
+func (s *shell) boundReached(last func() Progress) {
+	if !s.complete {
+		s.complete = true
+		s.report(last())
+	}
+	s.apply(task.BoundReached)
 }
 
 // end turns the error that ended the task's loop into its last state. What ends by the context was ended from outside

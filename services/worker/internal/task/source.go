@@ -177,7 +177,7 @@ func (s *Source) run(ctx context.Context) error {
 		if s.participant == nil {
 			return s.finish(ctx)
 		}
-		s.apply(task.BoundReached) // and takes part in checkpoints until the stage ends
+		s.boundReached(s.progress) // and takes part in checkpoints until the stage ends
 	}
 }
 
