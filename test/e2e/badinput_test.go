@@ -30,19 +30,19 @@ func TestBadSpecsAreExplained(t *testing.T) {
 		code, pointer string
 		status        int
 	}{
-		"unknown member":         {with("windw", object{}), "unknown_member", "/windw", 400},
-		"unknown source":         {func(name string) object { return count(name, "nowhere", nil) }, "source_unknown", "", 404},
-		"unknown column":         {with("where", "vv > 1"), "unknown_column", "/where", 400},
-		"type clash":             {with("where", "v > 'a'"), "type_clash", "/where", 400},
-		"syntax":                 {with("where", "v >"), "syntax", "/where", 400},
-		"unknown zone":           {with("window", object{"kind": "interval", "size": "1d", "timezone": "Mars/Base"}), "unknown_timezone", "/window/timezone", 400},
-		"a window of nothing":    {with("window", object{"kind": "interval", "size": "0s"}), "invalid_window", "/window/size", 400},
-		"a time without a zone":  {with("start", object{"time": "2026-07-28T08:00:00"}), "invalid_value", "/start/time", 400},
-		"a day that is not one":  {with("start", object{"time": "2026-02-30T00:00:00Z"}), "invalid_value", "/start/time", 400},
-		"a session":              {with("window", object{"kind": "session", "gap": "5s"}), "not_supported_yet", "/window", 400},
-		"two columns, one name":  {with("select", []any{object{"expr": "count(*)", "as": "n"}, object{"expr": "sum(v)", "as": "n"}}), "duplicate_column", "/select/1", 400},
-		"a secret in the spec":   {with("outputs", object{"postgres": object{"table": "t", "dsn": "postgres://u:secret@h/d"}}), "secret_in_spec", "/outputs/postgres/dsn", 400},
-		"a transactional output": {with("outputs", object{"kafka": object{"topic": "t", "delivery": "transactional"}}), "not_supported_yet", "/outputs/kafka/delivery", 400},
+		"unknown member":        {with("windw", object{}), "unknown_member", "/windw", 400},
+		"unknown source":        {func(name string) object { return count(name, "nowhere", nil) }, "source_unknown", "", 404},
+		"unknown column":        {with("where", "vv > 1"), "unknown_column", "/where", 400},
+		"type clash":            {with("where", "v > 'a'"), "type_clash", "/where", 400},
+		"syntax":                {with("where", "v >"), "syntax", "/where", 400},
+		"unknown zone":          {with("window", object{"kind": "interval", "size": "1d", "timezone": "Mars/Base"}), "unknown_timezone", "/window/timezone", 400},
+		"a window of nothing":   {with("window", object{"kind": "interval", "size": "0s"}), "invalid_window", "/window/size", 400},
+		"a time without a zone": {with("start", object{"time": "2026-07-28T08:00:00"}), "invalid_value", "/start/time", 400},
+		"a day that is not one": {with("start", object{"time": "2026-02-30T00:00:00Z"}), "invalid_value", "/start/time", 400},
+		"a session":             {with("window", object{"kind": "session", "gap": "5s"}), "not_supported_yet", "/window", 400},
+		"two columns, one name": {with("select", []any{object{"expr": "count(*)", "as": "n"}, object{"expr": "sum(v)", "as": "n"}}), "duplicate_column", "/select/1", 400},
+		"a secret in the spec":  {with("outputs", object{"postgres": object{"table": "t", "dsn": "postgres://u:secret@h/d"}}), "secret_in_spec", "/outputs/postgres/dsn", 400},
+		"an unknown delivery":   {with("outputs", object{"kafka": object{"topic": "t", "delivery": "exactly_twice"}}), "invalid_value", "/outputs/kafka/delivery", 400},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ func (o kafkaOrder) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := shown{b: &broker{client: client}, store: store, topic: o.Topic}
+	s := shown{b: &broker{client: client}, store: store, topic: o.Topic, bounds: DefaultTransactionalBounds()}
 	s.begin(nil)
 	defer s.out.Close()
 	for c := ident.CheckpointID(1); c <= o.Last; c++ {
