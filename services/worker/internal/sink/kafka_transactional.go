@@ -56,8 +56,8 @@ type TransactionalBounds struct {
 	Due int64
 }
 
-// DefaultTransactionalBounds: few enough files, and little to lose count of in memory; far less in a transaction than brokers take
-// within commitWithin; with some tasks on a node, about the 1 GiB of results that DESIGN §9 lets wait there.
+// DefaultTransactionalBounds are few enough files, and little to lose count of in memory; far less in a transaction than brokers
+// take within commitWithin; with some tasks on a node, about the 1 GiB of results that DESIGN §9 lets wait there.
 func DefaultTransactionalBounds() TransactionalBounds {
 	return TransactionalBounds{Segment: 4 << 20, Transaction: 64 << 20, Due: 128 << 20}
 }
