@@ -229,6 +229,99 @@ func TestWhatIsGivenBackIsOfPanes(t *testing.T) {
 	}
 }
 
+// TestWhatIsGivenBackIsFrozenAgain: whatever becomes of a state between the freeze of a checkpoint and its failure, the next
+// one has it all, and once: what is restored from the files that count is the live state, partial by partial.
+func TestWhatIsGivenBackIsFrozenAgain(t *testing.T) {
+	t.Parallel()
+	for name, spec := range testSpecs {
+		for _, trigger := range []Trigger{EmitOnClose, EmitOnChange} {
+			t.Run(fmt.Sprintf("%s, trigger %d", name, trigger), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) {
+					unit := scaleOf(spec)
+					keep := ident.EventMs(rapid.SampledFrom([]int64{0, 5 * unit, math.MaxInt64}).Draw(t, "keep"))
+					s, source := newTestState(t, spec, trigger, keep), preAgg(t, spec)
+					s.Track()
+					offset := int64(0)
+					goOn := func() {
+						for range rapid.IntRange(0, 6).Draw(t, "changes") {
+							rows := rowsAhead(t, s, unit)
+							for i := range rows {
+								rows[i].offset = offset
+								offset++
+							}
+							source.Add(columnsOf(rows))
+							flushInto(t, source, s)
+							s.Advance(max(s.watermark, 0)+ident.EventMs(rapid.Int64Range(0, 3).Draw(t, "ahead")*unit), func(*Emission) {})
+						}
+					}
+					chain := []file{write(t, s.FreezeAll())}
+					for range rapid.IntRange(1, 3).Draw(t, "checkpoints") {
+						goOn()
+						failed := s.FreezeTouched()
+						goOn()
+						if rapid.Bool().Draw(t, "written") {
+							write(t, failed)
+						}
+						s.GiveBack(failed)
+						if rapid.Bool().Draw(t, "complete") {
+							goOn()
+						}
+						chain = append(chain, write(t, s.FreezeTouched()))
+					}
+					got := restored(t, s.cfg, s.watermark, chain)
+					if diff := cmp.Diff(wholeOf(t, s), wholeOf(t, got)); diff != "" {
+						t.Fatalf("state (-live +restored):\n%s", diff)
+					}
+					live, again := results{}, results{}
+					s.Advance(ident.WatermarkEnd, func(e *Emission) { live.take(t, e) })
+					got.Advance(ident.WatermarkEnd, func(e *Emission) { again.take(t, e) })
+					again.equal(t, live)
+				})
+			})
+		}
+	}
+}
+
+// rowsAhead draws rows of few groups that the state's watermark allows, most of them soon to be closed. Their values are whole
+// numbers: the parts of an exact sum have one form only.
+func rowsAhead(t *rapid.T, s *State, unit int64) (rows []row) {
+	for range rapid.IntRange(0, 4).Draw(t, "rows") {
+		r := row{key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"), x: float64(rapid.IntRange(-9, 9).Draw(t, "x")), openFrom: ident.WatermarkNone}
+		r.ts = int64(max(s.watermark, 0)) + rapid.Int64Range(-10, 20).Draw(t, "ts")*unit
+		if s.cfg.Keep != KeepForever && s.watermark != ident.WatermarkNone {
+			r.openFrom = s.watermark - s.cfg.Keep + 1
+		}
+		if s.windows.Holds(ident.EventMs(r.ts)) && s.windows.LastEnd(ident.EventMs(r.ts)) >= r.openFrom {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// wholeOf is what a freeze of the whole state writes, a text for each partial.
+func wholeOf(t rapid.TB, s *State) (partials []string) {
+	for _, b := range write(t, s.FreezeAll()) {
+		for i := range b.Rows() {
+			text := ""
+			for c, col := range b.Cols { // a column that is null throughout is left out, so nulls say nothing
+				switch {
+				case col.IsNull(i):
+				case col.Type.Kind == block.KindFloat64:
+					text += fmt.Sprintf(" %s=%x", b.Schema[c].Name, col.Float[i])
+				case col.Off != nil:
+					text += fmt.Sprintf(" %s=%q", b.Schema[c].Name, col.Bytes(i))
+				default:
+					text += fmt.Sprintf(" %s=%d", b.Schema[c].Name, col.Int[i])
+				}
+			}
+			partials = append(partials, text)
+		}
+	}
+	slices.Sort(partials)
+	return partials
+}
+
 // sumOf is the emitted column of sum.
 func sumOf(t testing.TB, b *block.Batch, c StateConfig) *block.Column {
 	t.Helper()
