@@ -18,7 +18,6 @@ import (
 	"github.com/pondage/pondage/internal/api/coordinator"
 	"github.com/pondage/pondage/internal/config"
 	"github.com/pondage/pondage/internal/devstack"
-	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
 )
 
@@ -227,29 +226,6 @@ func fill(ctx context.Context, kc *kafka.Client, topic string, l Loss) error {
 		}
 		return nil
 	})
-}
-
-// send writes records, keyed by device, and returns when all are acknowledged.
-func send(ctx context.Context, kc *kafka.Client, topic string, partitions int, all func(write func(record) error) error) error {
-	producer := kafka.NewProducer(kc)
-	defer producer.Close()
-	queues := make([]*kafka.Queue, partitions)
-	for n := range queues {
-		q, err := producer.Open(ctx, topic, ident.Partition(n), kafka.QueueOptions{})
-		if err != nil {
-			return err
-		}
-		queues[n] = q
-	}
-	var key, value []byte
-	err := all(func(x record) error {
-		key, value = appendDevice(key[:0], x.device), x.appendValue(value[:0])
-		return queues[partitionOf(key, partitions)].Send(ctx, kafka.Message{Key: key, Value: value})
-	})
-	for _, q := range queues {
-		err = errors.Join(err, q.Flush(ctx))
-	}
-	return err
 }
 
 // lose takes a checkpoint, kills the worker, starts it again and waits for the first result that is new: the one of a device

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pondage/pondage/internal/ident"
@@ -49,33 +50,39 @@ func size(ends kafka.Offsets) int64 {
 	return n
 }
 
-// produce writes the records, keyed by device, in order, without compression.
+// produce writes the records in order.
 func produce(ctx context.Context, client *kafka.Client, topic string, r Records, partitions int) error {
-	producer := kafka.NewProducer(client)
+	return send(ctx, client, topic, partitions, func(write func(record) error) error {
+		for i := range r.Count {
+			if err := write(r.at(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// send writes records, keyed by device, without compression, and returns when all are acknowledged.
+func send(ctx context.Context, kc *kafka.Client, topic string, partitions int, all func(write func(record) error) error) error {
+	producer := kafka.NewProducer(kc)
 	defer producer.Close()
 	queues := make([]*kafka.Queue, partitions)
-	for p := range queues {
-		q, err := producer.Open(ctx, topic, ident.Partition(p), kafka.QueueOptions{})
+	for n := range queues {
+		q, err := producer.Open(ctx, topic, ident.Partition(n), kafka.QueueOptions{})
 		if err != nil {
 			return err
 		}
-		queues[p] = q
+		queues[n] = q
 	}
 	var key, value []byte
-	for i := range r.Count {
-		x := r.at(i)
-		key = appendDevice(key[:0], x.device)
-		value = x.appendValue(value[:0])
-		if err := queues[partitionOf(key, partitions)].Send(ctx, kafka.Message{Key: key, Value: value}); err != nil {
-			return err
-		}
-	}
+	err := all(func(x record) error {
+		key, value = appendDevice(key[:0], x.device), x.appendValue(value[:0])
+		return queues[partitionOf(key, partitions)].Send(ctx, kafka.Message{Key: key, Value: value})
+	})
 	for _, q := range queues {
-		if err := q.Flush(ctx); err != nil {
-			return err
-		}
+		err = errors.Join(err, q.Flush(ctx))
 	}
-	return nil
+	return err
 }
 
 // readAll calls take with the value of every record of a topic.
