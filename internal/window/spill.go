@@ -1,6 +1,7 @@
 package window
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,6 +25,10 @@ type Spill interface {
 type SpillReader interface {
 	Each(pane ident.EventMs, bucket int, do func(SpillMark, *block.Batch) error) error
 }
+
+// ErrSpillFull is in the error of a Spill whose place has no room left. The state is lost with it, and a restore begins anew, as
+// soon as there is room.
+var ErrSpillFull = errors.New("the disk is full: no room for the windows that memory does not hold")
 
 // SpillSnapshot is a Spill at one moment.
 type SpillSnapshot interface {

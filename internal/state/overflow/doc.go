@@ -12,7 +12,8 @@
 //	→ epoch, 8 bytes, big-endian; 1 when restored, else 0; a batch of partials as a block of an edge carries it
 //
 // One goroutine may use a Spill, and another one each of its snapshots, which any goroutine may close. A failed flush in the background is an error of
-// the next call.
+// the next call; a full disk is window.ErrSpillFull. It never waits for room, and never ends the process: Pebble does both, where it
+// is let (neverStall, files). Its task ends, and with it the spill; the next stage begins anew from a checkpoint.
 //
 // Start reading at Open.
 package overflow

@@ -25,17 +25,24 @@ type Spill struct {
 	value   []byte
 	number  uint64
 
+	unflushed int             // bytes put since the last flush began
+	flushed   <-chan struct{} // closed when it has ended; nil: there was none
+
+	broken    chan struct{} // closed with the first failure in the background
 	mu        sync.Mutex
-	failed    error // the first failure in the background
+	failed    error // that failure
 	snapshots map[*snapshot]struct{}
 }
 
 var _ window.Spill = (*Spill)(nil)
 
 const (
-	// memTableBytes bounds what Pebble holds in memory before it writes a file. Up to four wait, so it is a part of what is
+	// memTableBytes is what Pebble holds in memory before it writes a file, while another one is being written: so twice that is
 	// held beside the bound of a state.
 	memTableBytes = 4 << 20
+	// neverStall keeps Pebble from holding a Put up by itself: it would do so until there is room on the disk, and nobody would
+	// be told. Put waits for the last flush instead, or for its failure.
+	neverStall = 1 << 20
 	// cacheBytes of blocks: what is spilled is read once, from its beginning to its end.
 	cacheBytes = 1 << 20
 )
@@ -43,20 +50,22 @@ const (
 // Open opens a spill in the directory, which is made, and emptied: what is there is of another run.
 func Open(dir string) (*Spill, error) { return openOn(vfs.Default, dir) }
 
-func openOn(fs vfs.FS, dir string) (*Spill, error) {
-	if err := fs.RemoveAll(dir); err != nil {
+func openOn(disk vfs.FS, dir string) (*Spill, error) {
+	if err := disk.RemoveAll(dir); err != nil {
 		return nil, fmt.Errorf("empty %s: %w", dir, err)
 	}
-	s := &Spill{fs: fs, dir: dir, encoder: block.NewEncoder(block.CompressionLZ4), snapshots: map[*snapshot]struct{}{}}
+	s := &Spill{fs: disk, dir: dir, encoder: block.NewEncoder(block.CompressionLZ4), broken: make(chan struct{}), snapshots: map[*snapshot]struct{}{}}
 	cache := pebble.NewCache(cacheBytes)
 	defer cache.Unref()
 	var err error
 	s.db, err = pebble.Open(dir, &pebble.Options{
-		FS: fs, Cache: cache, MemTableSize: memTableBytes, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
-		Logger: silent{}, EventListener: &pebble.EventListener{BackgroundError: s.fail},
+		FS:    &files{FS: vfs.NewMem(), disk: disk, failing: func() bool { return s.failure() != nil }},
+		Cache: cache, MemTableSize: memTableBytes, DisableWAL: true, FormatMajorVersion: pebble.FormatNewest,
+		MemTableStopWritesThreshold: neverStall, L0StopWritesThreshold: neverStall, Logger: silent{},
+		EventListener: &pebble.EventListener{BackgroundError: s.fail, DataCorruption: func(i pebble.DataCorruptionInfo) { s.fail(i.Details) }},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", dir, err)
+		return nil, fmt.Errorf("open %s: %w", dir, named(err))
 	}
 	return s, nil
 }
@@ -77,7 +86,8 @@ func (s *Spill) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil {
-		s.failed = fmt.Errorf("write to %s: %w", s.dir, err)
+		s.failed = fmt.Errorf("write to %s: %w", s.dir, named(err))
+		close(s.broken)
 	}
 }
 
@@ -101,7 +111,7 @@ func appendBucket(key []byte, pane ident.EventMs, bucket int) []byte {
 
 // Put implements window.Spill.
 func (s *Spill) Put(pane ident.EventMs, bucket int, m window.SpillMark, partials *block.Batch) error {
-	if err := s.failure(); err != nil {
+	if err := s.room(); err != nil {
 		return err
 	}
 	s.number++
@@ -115,7 +125,30 @@ func (s *Spill) Put(pane ident.EventMs, bucket int, m window.SpillMark, partials
 	if s.value, err = s.encoder.Append(append(s.value, restored), partials); err != nil {
 		return fmt.Errorf("put into %s: %w", s.dir, err)
 	}
+	s.unflushed += len(s.value)
 	return s.db.Set(key, s.value, pebble.NoSync)
+}
+
+// room lets what was put go to the disk when it is enough for a file, and waits while the one before it is being written.
+func (s *Spill) room() error {
+	if s.unflushed < memTableBytes {
+		return s.failure()
+	}
+	if s.flushed != nil {
+		select {
+		case <-s.flushed:
+		case <-s.broken:
+		}
+	}
+	if err := s.failure(); err != nil {
+		return err
+	}
+	var err error
+	if s.flushed, err = s.db.AsyncFlush(); err != nil {
+		return fmt.Errorf("write to %s: %w", s.dir, err)
+	}
+	s.unflushed = 0
+	return nil
 }
 
 // Drop implements window.Spill.
@@ -158,7 +191,7 @@ func each(db pebble.Reader, pane ident.EventMs, bucket int, do func(window.Spill
 }
 
 // silent is Pebble's logger. What fails in the background comes to BackgroundError; Fatalf is called for broken invariants
-// only.
+// only, and for notes about tables that cannot be written, which lie in memory (files).
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}

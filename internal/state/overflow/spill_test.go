@@ -4,16 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"pgregory.net/rapid"
 
 	"github.com/pondage/pondage/internal/agg"
@@ -145,40 +142,6 @@ func TestWhatAnotherRunLeftIsGone(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsSaid: files are written in the background; the error comes out of a later call, and none waits for ever.
-func TestAFullDiskIsSaid(t *testing.T) {
-	t.Parallel()
-	full := errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			return syscall.ENOSPC
-		}
-		return nil
-	})}
-	fs := errorfs.Wrap(vfs.NewMem(), &full)
-	s, err := openOn(fs, "spill")
-	if err != nil {
-		t.Fatal(err)
-	}
-	full.On()
-	b := block.NewBatch(schema, 0)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 10_000 {
-		b.Cols[0].AppendString("key")
-		b.Cols[1].AppendInt(r.Int64()) // nothing to compress
-	}
-	const many = 10_000
-	for n := 0; err == nil && n < many; n++ {
-		err = s.Put(0, 0, window.SpillMark{}, b)
-	}
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "spill") {
-		t.Errorf("%v", err)
-	}
-	full.Off()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestAFailureInTheBackgroundIsSaid: the next call has it, whatever it is.
 func TestAFailureInTheBackgroundIsSaid(t *testing.T) {
 	t.Parallel()
@@ -224,6 +187,14 @@ func newWindowed(t testing.TB) *windowed {
 // feed gives each of so many devices a row.
 func (w *windowed) feed(ts int64, devices int) {
 	w.t.Helper()
+	if err := w.feedUntil(ts, devices); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// feedUntil is feed up to the first error of the spill.
+func (w *windowed) feedUntil(ts int64, devices int) error {
+	w.t.Helper()
 	const batch = 10_000
 	for from := 0; from < devices; from += batch {
 		key, x := block.NewColumn(block.String, 0), block.NewColumn(block.Float64, 0)
@@ -240,9 +211,29 @@ func (w *windowed) feed(ts int64, devices int) {
 			}
 		})
 		if err := w.state.Relieve(); err != nil {
-			w.t.Fatal(err)
+			return err
 		}
 	}
+	return nil
+}
+
+// sums closes all windows and returns the sums by device.
+func (w *windowed) sums() map[string]float64 {
+	w.t.Helper()
+	out := map[string]float64{}
+	w.state.Advance(ident.WatermarkEnd, func(e *window.Emission) {
+		for i := range e.Batch.Rows() {
+			key := string(e.Batch.Cols[0].Bytes(i))
+			if _, again := out[key]; again {
+				w.t.Fatalf("%s has two results", key)
+			}
+			out[key] = e.Batch.Cols[4].Float[i]
+		}
+	})
+	if err := w.state.Relieve(); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
 }
 
 // TestAWindowBeyondMemory: one window of many devices, of which memory holds a tenth, closes whole, and memory stays below the
