@@ -370,7 +370,7 @@ var catalogue = map[Code]Entry{
 	CodeConflictingMembers:         {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two members exclude each other", Remedy: "Keep one of them."},
 	CodeCorruptBatch:               {Kinds: KindCause, Status: 0, Retryable: false, Title: "A record batch or block fails its checksum or cannot be decoded", Remedy: "The stream is reset; if it comes back, look at the broker's disk."},
 	CodeDeadlineExceeded:           {Kinds: KindRequest, Status: 503, Retryable: true, Title: "The request took longer than it may", Remedy: "Try again; if it persists, look at /readyz."},
-	CodeDiskFull:                   {Kinds: KindRequest, Status: 507, Retryable: true, Title: "A disk is full, or cannot be written for another reason", Remedy: "Free some space where the detail says; nobody has to restart anything then."},
+	CodeDiskFull:                   {Kinds: KindRequest | KindCause, Status: 507, Retryable: true, Title: "A disk is full, or cannot be written for another reason", Remedy: "Free some space where the detail says; nobody has to restart anything then. With a larger state.memory fewer windows lie on a worker's disk."},
 	CodeDivisionByZero:             {Kinds: KindRecord, Status: 0, Retryable: false, Title: "An integer or decimal is divided by zero", Remedy: "Guard it: CASE WHEN d <> 0 THEN n / d END."},
 	CodeDuplicateColumn:            {Kinds: KindRequest, Status: 400, Retryable: false, Title: "Two result columns have one name", Remedy: "Give one of them an alias."},
 	CodeDuplicateKey:               {Kinds: KindRequest | KindRecord, Status: 400, Retryable: false, Title: "One key is given twice", Remedy: "In a stream: keep one group key. In a record: the producer writes a member twice."},

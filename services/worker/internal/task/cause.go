@@ -10,6 +10,7 @@ import (
 	"github.com/pondage/pondage/internal/pgtable"
 	"github.com/pondage/pondage/internal/state"
 	"github.com/pondage/pondage/internal/storage"
+	"github.com/pondage/pondage/internal/window"
 	"github.com/pondage/pondage/services/worker/internal/sink"
 )
 
@@ -45,6 +46,8 @@ func causeOf(err error) *Cause {
 		code = c.code
 	case errors.As(err, &stop):
 		code = stop.Code
+	case errors.Is(err, window.ErrSpillFull):
+		code = codeDiskFull
 	case errors.Is(err, storage.ErrMissing):
 		code = codeCheckpointMissing
 	case errors.Is(err, storage.ErrDamaged), errors.Is(err, state.ErrDamaged), errors.Is(err, state.ErrVersion):

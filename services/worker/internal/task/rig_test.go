@@ -54,6 +54,7 @@ type scene struct {
 	id         ident.StreamID // 0: a new one
 	// checkpoints gives each task its way to take part; nil: none does.
 	checkpoints func(id ident.Task) *Checkpoints
+	windows     Windows // of each receiver
 }
 
 // streams numbers the streams of all tests.
@@ -193,7 +194,7 @@ func (s *stage) start() {
 }
 
 func (s *stage) receiver(id ident.Task, edge string, upstreams []dispatch.Peer) {
-	r, err := NewReceiver(ReceiverConfig{Common: s.common(id), Upstreams: upstreams, Topic: edge, Credits: s.exchange})
+	r, err := NewReceiver(ReceiverConfig{Common: s.common(id), Upstreams: upstreams, Topic: edge, Credits: s.exchange, Windows: s.scene.windows})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -56,6 +56,9 @@ const (
 	CodeTooManyRestarts = "too_many_restarts"
 )
 
+// codeDiskFull is the cause of a task whose windows need more than memory and find no room on disk.
+const codeDiskFull = "disk_full"
+
 // named are the causes that repeating cannot cure: the stream fails at once, with the name (DESIGN §4, §9).
 var named = map[string]bool{
 	"source_topic_recreated": true,
@@ -193,17 +196,23 @@ func ended(f Facts, l Limits) (Decision, bool) {
 	return restage(f, l, failed), true
 }
 
-// restage is a counted reset, or the failure of the stream when there were too many. While the target of an output is away no
-// checkpoint gets complete, so that restarts add up which nobody is to blame for: then there are never too many (DESIGN §4).
+// restage is a counted reset, or the failure of the stream when there were too many. While the target of an output is away, or a
+// disk is full, no checkpoint gets complete, so that restarts add up which nobody is to blame for: then there are never too many
+// (DESIGN §4, I12).
 func restage(f Facts, l Limits, c *Cause) Decision {
 	if f.Restarts >= l.MaxRestarts {
-		if slices.ContainsFunc(f.Tasks, func(t TaskFact) bool { return t.SinkAway }) {
+		if slices.ContainsFunc(f.Tasks, waits) {
 			return Decision{Do: Restage, Cause: c}
 		}
 		return Decision{Do: Fail, Cause: &Cause{CodeTooManyRestarts,
 			fmt.Sprintf("%d restarts did not help; the last cause was %s: %s", f.Restarts, c.Code, c.Message)}}
 	}
 	return Decision{Do: Restage, Counted: true, Cause: c}
+}
+
+// waits tells whether the task cannot go on before something outside of the stream is mended.
+func waits(t TaskFact) bool {
+	return t.SinkAway || t.Report == task.Failed && t.Cause != nil && t.Cause.Code == codeDiskFull
 }
 
 // upcoming waits until every task has been ready in the stage.
