@@ -8,7 +8,7 @@ var reserved = map[string]bool{
 	"cast": true, "distinct": true, "partition": true, "escape": true, "with": true, "into": true, "create": true,
 }
 
-// foreign are words of other SQL dialects that users try, with what Pondage has instead.
+// foreign are words of other SQL dialects, and of specs, that users try, with what Pondage has instead.
 var foreign = map[string]string{
 	"distinct": "groups are made with PARTITION BY; DISTINCT stands in count(DISTINCT x)",
 	"group":    "groups are made with PARTITION BY",
@@ -25,4 +25,5 @@ var foreign = map[string]string{
 	"alter":    "drop the object and create it again",
 	"table":    "Pondage has sources and streams",
 	"view":     "Pondage has sources and streams",
+	"webhook":  "a webhook is no target: WITH (outputs.webhook.url = 'https://…')",
 }
