@@ -221,6 +221,7 @@ func (b *board) taskFact(r row, id ident.Task, place ident.Place, p *picture, no
 	if report, ok := h.tasks[taskKey{r.ID, id}]; ok && report.Stage == r.Stage {
 		f.Report, f.Cause = task.State(report.State), report.Cause
 		f.SinkAway = strings.HasPrefix(report.Note, CodeSinkUnreachable)
+		f.DiskFull = strings.HasPrefix(report.Note, decide.CodeDiskFull)
 	}
 	if s, ok := h.streams[r.ID]; ok {
 		f.Acked = s.Generation >= r.Generation && s.Stage >= r.Stage

@@ -26,7 +26,8 @@ type fakeNode struct {
 	tasks    map[taskKey]TaskReport
 	started  map[string]int // starts of (stream, stage, task): one each, ever
 	updates  []NodeUpdate
-	slow     bool // tasks stay uninit
+	slow     bool   // tasks stay uninit
+	note     string // of tasks that do
 	last     HeartbeatAnswer
 	finished map[ident.StreamID]bool
 
@@ -201,7 +202,7 @@ func (n *fakeNode) run(o Order, id ident.Task) {
 	case r.State == string(task.Failed):
 		return
 	case n.slow:
-		r.State = string(task.Uninit)
+		r.State, r.Note = string(task.Uninit), n.note
 	case n.finished[o.Stream]:
 		r.State, r.Watermark = string(task.Finished), ident.WatermarkEnd
 	case o.Wanted == OrderPaused && id.Level == ident.LevelSource:

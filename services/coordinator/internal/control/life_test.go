@@ -273,6 +273,27 @@ func TestNamedStopsAndTooManyRestarts(t *testing.T) {
 	})
 }
 
+// TestI12_AFullDiskIsNoReasonToFail: neither tasks that end because of it, nor stages that wait for room, are ever too many.
+func TestI12_AFullDiskIsNoReasonToFail(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		n := r.node("a", 1)
+		r.source()
+		s := r.stream(doc{Name: "full", Restarts: 2})
+		r.untilState("full", StreamRunning)
+		r.until("some stages have failed", func() bool {
+			n.fail(s.ID, Cause{Code: "disk_full", Message: "window state beyond 1 bytes: /data/overflow: no space left on device"})
+			return r.get("full").Stage >= 6
+		})
+		n.with(func() { n.slow, n.note = true, "disk_full: checkpoint store: no space left on device" })
+		r.until("some stages have waited", func() bool { return r.get("full").Stage >= 9 })
+		if s := r.get("full"); s.State != StreamRecovering {
+			t.Fatalf("%s: %+v", s.State, s.Cause)
+		}
+		n.with(func() { n.slow, n.note = false, "" })
+		r.untilState("full", StreamRunning)
+	})
+}
+
 func TestAStartThatTakesTooLongNamesTheMissing(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		n := r.node("a", 1)

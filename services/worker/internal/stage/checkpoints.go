@@ -199,7 +199,7 @@ func (s *starting) fence(ctx context.Context) error {
 		return nil
 	}
 	const what = "checkpoint store"
-	defer r.waitFor(what, "")
+	defer r.waitFor(what, nil)
 	for {
 		err := r.engine.Store.Fence(ctx, r.id, r.stage)
 		switch {
@@ -209,7 +209,7 @@ func (s *starting) fence(ctx context.Context) error {
 			self := dispatch.Peer{Place: r.engine.Place}
 			return &exchange.ErrReset{Reset: dispatch.NeedReset{Stage: r.stage, Peer: self, Reason: dispatch.ReasonNewStage, Detail: err.Error()}}
 		}
-		r.waitFor(what, err.Error())
+		r.waitFor(what, err)
 		if !pause(ctx, bringUpPause) {
 			return ctx.Err()
 		}

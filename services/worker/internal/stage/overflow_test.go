@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pondage/pondage/internal/api/common"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/storage/dirstore"
+	"github.com/pondage/pondage/internal/storage/faultfs"
 	"github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/worker/internal/memory"
 )
@@ -32,6 +37,28 @@ func (c *cluster) devices(o common.Order, n, second int) {
 	if err := q.Flush(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// TestAStageWaitsForRoomOnItsDisk: it says so, by the name that keeps its stream from failing, and begins by itself.
+func TestAStageWaitsForRoomOnItsDisk(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.order(counts, 1, together)
+	disk := faultfs.New()
+	on, err := dirstore.OpenOn(disk, "/checkpoints")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const operations = 10
+	for op := range operations {
+		disk.FailAt(disk.Ops()+1+op, syscall.ENOSPC)
+	}
+	a := c.joinCheckpointed("a", &store{Store: on})
+	r := a.begin(o)
+	a.await("the tasks say that the disk is full", func() bool {
+		return !slices.ContainsFunc(r.Reports(), func(rep common.TaskReport) bool { return !strings.HasPrefix(rep.Note, "disk_full: checkpoint store: ") })
+	})
+	a.await("all are ready", func() bool { return all(r, task.Ready) })
 }
 
 // TestWindowsBeyondTheirMemoryLieOnDisk: they are part of checkpoints, come back, and leave nothing behind.

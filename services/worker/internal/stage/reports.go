@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/pondage/pondage/internal/dispatch"
 	"github.com/pondage/pondage/internal/ident"
 	"github.com/pondage/pondage/internal/kafka"
+	"github.com/pondage/pondage/internal/storage"
 	state "github.com/pondage/pondage/internal/task"
 	"github.com/pondage/pondage/services/worker/internal/task"
 )
@@ -56,6 +58,7 @@ const (
 	noteSinkUnreachable = "sink_unreachable" // an output is retried
 	notePeerSilent      = "peer_silent"      // a receiving node does not say what it has consumed: nothing goes there
 	noteStarting        = "starting"         // the bring-up waits for something outside
+	noteDiskFull        = "disk_full"        // and that is room on a disk of the node
 )
 
 // noteOf says what a task waits for, under r.mu; "" when there is nothing to say.
@@ -68,10 +71,15 @@ func (r *Run) noteOf(p task.Progress) string {
 	for _, place := range p.Silent {
 		return notePeerSilent + ": " + place.String()
 	}
-	for _, what := range slices.Sorted(maps.Keys(r.notes)) {
-		return noteStarting + ": " + what + ": " + r.notes[what]
+	if len(r.notes) == 0 {
+		return ""
 	}
-	return ""
+	what := slices.Min(slices.Collect(maps.Keys(r.notes)))
+	note, why := noteStarting, r.notes[what]
+	if errors.Is(why, storage.ErrFull) {
+		note = noteDiskFull
+	}
+	return note + ": " + what + ": " + why.Error()
 }
 
 // Updates returns what keeps the stage from going on; until it ends, in every beat.

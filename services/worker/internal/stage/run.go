@@ -40,7 +40,7 @@ type Run struct {
 	tasks map[ident.Task]running
 	cause *task.Cause // why the bring-up has ended
 	reset *dispatch.NeedReset
-	notes map[string]string // what the bring-up waits for, by what
+	notes map[string]error // what the bring-up waits for, by what
 }
 
 // running is a task that has been started.
@@ -104,13 +104,13 @@ func causeOf(err error) *task.Cause {
 
 // retry repeats a step until it succeeds, ends in a way that no repeating cures, or the run ends.
 func (r *Run) retry(ctx context.Context, what string, step func() error) error {
-	defer r.waitFor(what, "")
+	defer r.waitFor(what, nil)
 	for {
 		err := step()
 		if err == nil || ctx.Err() != nil || !transient(err) {
 			return err
 		}
-		r.waitFor(what, err.Error())
+		r.waitFor(what, err)
 		if !pause(ctx, bringUpPause) {
 			return ctx.Err()
 		}
@@ -133,16 +133,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// waitFor notes what the bring-up waits for; "" ends it.
-func (r *Run) waitFor(what, why string) {
+// waitFor notes what the bring-up waits for; nil ends it.
+func (r *Run) waitFor(what string, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if why == "" {
+	if why == nil {
 		delete(r.notes, what)
 		return
 	}
 	if r.notes == nil {
-		r.notes = map[string]string{}
+		r.notes = map[string]error{}
 	}
 	r.notes[what] = why
 }

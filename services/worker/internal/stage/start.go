@@ -197,14 +197,14 @@ func (s *starting) handshake(ctx context.Context) error {
 	for place, pairs := range byPlace {
 		g.Go(func() error {
 			what := "handshake with " + place.String()
-			defer r.waitFor(what, "")
+			defer r.waitFor(what, nil)
 			c := dispatch.Check{Stream: r.id, Stage: r.stage, From: r.engine.Place, To: place, Pairs: pairs}
 			return r.engine.Exchange.Await(ctx, c, func(silent *dispatch.SilentRound) {
 				if silent == nil {
-					r.waitFor(what, "")
+					r.waitFor(what, nil)
 					return
 				}
-				r.waitFor(what, fmt.Sprintf("no answer, round %d", silent.Round))
+				r.waitFor(what, fmt.Errorf("no answer, round %d", silent.Round))
 				r.changed()
 			})
 		})

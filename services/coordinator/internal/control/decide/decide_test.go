@@ -95,7 +95,7 @@ func set(t *testing.T, f *Facts, key, v string) {
 	}
 }
 
-// setTask reads "task agg-1 node=a report=ready life=gone cause=x acked=yes sink=away"; what is not named stays.
+// setTask reads "task agg-1 node=a report=ready life=gone cause=x acked=yes sink=away disk=full"; what is not named stays.
 func setTask(t *testing.T, f *Facts, d *datadriven.TestData) {
 	id, err := ident.ParseTask(d.CmdArgs[0].Key)
 	if err != nil {
@@ -125,6 +125,8 @@ func setTask(t *testing.T, f *Facts, d *datadriven.TestData) {
 			k.Cause = &Cause{v, "because"}
 		case "sink":
 			k.SinkAway = v == "away"
+		case "disk":
+			k.DiskFull = v == "full"
 		case "acked":
 			k.Acked = v == "yes"
 		default:

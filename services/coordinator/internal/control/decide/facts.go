@@ -66,6 +66,8 @@ type TaskFact struct {
 	Cause  *Cause // of a failed task
 	// SinkAway: the task says that it cannot reach the target of an output.
 	SinkAway bool
+	// DiskFull: the task says that it waits for room on a disk.
+	DiskFull bool
 	// Acked: the node has obeyed the stream's generation and stage.
 	Acked bool
 }

@@ -56,8 +56,9 @@ const (
 	CodeTooManyRestarts = "too_many_restarts"
 )
 
-// codeDiskFull is the cause of a task whose windows need more than memory and find no room on disk.
-const codeDiskFull = "disk_full"
+// CodeDiskFull is the cause of a task whose windows need more than memory and find no room on disk, and what a task says that
+// waits for room.
+const CodeDiskFull = "disk_full"
 
 // named are the causes that repeating cannot cure: the stream fails at once, with the name (DESIGN §4, §9).
 var named = map[string]bool{
@@ -212,7 +213,7 @@ func restage(f Facts, l Limits, c *Cause) Decision {
 
 // waits tells whether the task cannot go on before something outside of the stream is mended.
 func waits(t TaskFact) bool {
-	return t.SinkAway || t.Report == task.Failed && t.Cause != nil && t.Cause.Code == codeDiskFull
+	return t.SinkAway || t.DiskFull || t.Report == task.Failed && t.Cause != nil && t.Cause.Code == CodeDiskFull
 }
 
 // upcoming waits until every task has been ready in the stage.
